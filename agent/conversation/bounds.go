@@ -23,11 +23,12 @@ type storedFile struct {
 	damaged bool // it was set aside
 }
 
-// names calls each for every name in the directory. It reads them in batches, so that many foreign files cost no memory.
-func (s *Store) names(each func(name string) error) error {
+// forEachName calls each for every name in the directory. It reads them in batches, so that many foreign files cost no memory. An error of
+// each ends it and is returned.
+func (s *Store) forEachName(each func(name string) error) error {
 	dir, err := s.root.Open(".")
 	if err != nil {
-		return s.failed("list", err)
+		return s.withAdvice("list", err)
 	}
 	defer dir.Close()
 	for {
@@ -41,13 +42,13 @@ func (s *Store) names(each func(name string) error) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return s.failed("list", err)
+			return s.withAdvice("list", err)
 		}
 	}
 }
 
-// splitName returns the key and the kind of extension in the name of a file; the random end of a temporary or damaged one is left out. ok
-// is false for a file that is not the store's.
+// splitName returns the key in the name of a file, and its extension without the random end of a temporary or damaged file; ok is false for
+// a file that is not the store's.
 func splitName(name string) (key, ext string, ok bool) {
 	const digits = 32 // of a key
 	if len(name) <= digits || strings.Trim(name[:digits], "0123456789abcdef") != "" {
@@ -66,10 +67,10 @@ func splitName(name string) (key, ext string, ok bool) {
 	return key, ext, true
 }
 
-// survey returns the conversations and the damaged files, the least recently written first.
-func (s *Store) survey() ([]storedFile, error) {
+// listFiles returns the files of conversations and the damaged ones, the least recently written first.
+func (s *Store) listFiles() ([]storedFile, error) {
 	var out []storedFile
-	err := s.names(func(name string) error {
+	err := s.forEachName(func(name string) error {
 		key, ext, ok := splitName(name)
 		if !ok || ext != fileExt && ext != damagedExt {
 			return nil
@@ -79,7 +80,7 @@ func (s *Store) survey() ([]storedFile, error) {
 			return nil
 		}
 		if err != nil {
-			return s.failed("list", err)
+			return s.withAdvice("list", err)
 		}
 		out = append(out, storedFile{name: name, key: key, size: fi.Size(), used: fi.ModTime(), damaged: ext == damagedExt})
 		return nil
@@ -116,7 +117,7 @@ func (s *Store) makeRoom(key string, grow int64, fresh bool) error {
 // with the key. It returns an [ErrFull] if that does not suffice. The caller holds the mutex.
 func (s *Store) enforceBounds(key string, grow int64, more int) error {
 	maxBytes := int64(s.o.MaxBytes)
-	items, err := s.survey()
+	items, err := s.listFiles()
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (s *Store) enforceBounds(key string, grow int64, more int) error {
 		total -= it.size
 		if it.damaged {
 			damaged--
-			s.o.Log.Warn("a damaged file of a conversation was removed", "file", s.path(it.name), "why", why)
+			s.o.Log.Warn("a damaged file of a conversation was removed", "file", s.fullPath(it.name), "why", why)
 		} else {
 			sessions--
 			s.stats.Evicted++
@@ -195,11 +196,11 @@ func (s *Store) evict(it storedFile) bool {
 	return s.root.Remove(it.name) == nil
 }
 
-// sweep removes temporary files of dead processes and locks without a conversation, and enforces the bounds, which may be tighter than
-// before.
-func (s *Store) sweep() error {
+// removeLeftovers removes temporary files of dead processes and locks without a conversation, and enforces the bounds, which may be tighter
+// than before.
+func (s *Store) removeLeftovers() error {
 	var left []string
-	err := s.names(func(name string) error {
+	err := s.forEachName(func(name string) error {
 		if _, ext, ok := splitName(name); ok && (ext == tempExt || ext == lockExt) && len(left) < 4*s.o.MaxSessions+64 {
 			left = append(left, name)
 		}

@@ -96,7 +96,7 @@ func TestTheOldestSessionsGoWhenTheyAreTooLarge(t *testing.T) {
 // onDisk adds up what the store is accountable for.
 func (r *rig) onDisk() (total int64) {
 	r.t.Helper()
-	items, err := r.survey()
+	items, err := r.listFiles()
 	must(r.t, err)
 	for _, it := range items {
 		total += it.size
@@ -127,7 +127,7 @@ func TestOldSessionsGo(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	// What was used since it was listed stays.
-	items, err := r.survey()
+	items, err := r.listFiles()
 	must(t, err)
 	r.write("new", 10*time.Minute, talk...)
 	for _, it := range items {

@@ -58,7 +58,7 @@ func fill(s *Store) error {
 		said++
 	}
 	onDisk := func() (total limit.Bytes) {
-		items, _ := s.survey()
+		items, _ := s.listFiles()
 		for _, it := range items {
 			total += limit.Bytes(it.size)
 		}

@@ -34,7 +34,7 @@ func (s *Store) List() ([]Info, error) {
 	if closed {
 		return nil, ErrClosed
 	}
-	items, err := s.survey()
+	items, err := s.listFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Store) List() ([]Info, error) {
 		if it.damaged || s.expired(it.used) {
 			continue
 		}
-		info, ok, err := s.info(it)
+		info, ok, err := s.sessionInfo(it)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +57,9 @@ func (s *Store) List() ([]Info, error) {
 	return out, nil
 }
 
-// info describes the session in a file: it reads the head and counts the other lines. It returns false for a file that is gone or has no
-// valid head.
-func (s *Store) info(it storedFile) (Info, bool, error) {
+// sessionInfo describes the session in a file: it reads the head and counts the other lines. It returns false for a file that is gone or
+// has no valid head.
+func (s *Store) sessionInfo(it storedFile) (Info, bool, error) {
 	if fi, err := s.root.Lstat(it.name); err != nil || !fi.Mode().IsRegular() {
 		return Info{}, false, nil // gone since, or something that would keep its reader waiting
 	}
@@ -68,14 +68,14 @@ func (s *Store) info(it storedFile) (Info, bool, error) {
 		return Info{}, false, nil
 	}
 	if err != nil {
-		return Info{}, false, s.failed("read", err)
+		return Info{}, false, s.withAdvice("read", err)
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(io.LimitReader(f, it.size), 64<<10)
 	var line []byte
 	_, whole, err := store.ReadLine(in, &line, headRoom)
 	if err != nil {
-		return Info{}, false, s.failed("read", err)
+		return Info{}, false, s.withAdvice("read", err)
 	}
 	h, bad := parseHeader(line)
 	if !whole || bad != nil || keyOf(h.Session) != it.key {
@@ -85,7 +85,7 @@ func (s *Store) info(it storedFile) (Info, bool, error) {
 	for {
 		_, whole, err := store.ReadLine(in, &line, 0)
 		if err != nil {
-			return Info{}, false, s.failed("read", err)
+			return Info{}, false, s.withAdvice("read", err)
 		}
 		if !whole {
 			return info, true, nil
@@ -94,11 +94,11 @@ func (s *Store) info(it storedFile) (Info, bool, error) {
 	}
 }
 
-// choose returns which entries to keep so that they have at most maxBytes together. If they have more, whole turns are dropped, the oldest
+// chooseKept returns which entries stay so that they have at most maxBytes together. If they have more, whole turns are dropped, the oldest
 // first, until at most target bytes are left; a turn begins with a message of the user. The last turn stays. If that alone is too large,
 // calls are dropped with their results, the oldest first, and of the last step the oldest results. The question and the last message always
 // stay: each has at most a quarter of the bound.
-func choose(entries []entry, maxBytes, target int64) []bool {
+func chooseKept(entries []entry, maxBytes, target int64) []bool {
 	keep := make([]bool, len(entries))
 	var total int64
 	for i, e := range entries {
@@ -117,7 +117,7 @@ func choose(entries []entry, maxBytes, target int64) []bool {
 		return keep
 	}
 	begin := 0
-	for next := nextOf(entries, begin, agent.RoleUser); total > target && next < len(entries); next = nextOf(entries, begin, agent.RoleUser) {
+	for next := nextWithRole(entries, begin, agent.RoleUser); total > target && next < len(entries); next = nextWithRole(entries, begin, agent.RoleUser) {
 		drop(begin, next)
 		begin = next
 	}
@@ -127,7 +127,7 @@ func choose(entries []entry, maxBytes, target int64) []bool {
 	if entries[begin].role == agent.RoleUser {
 		begin++
 	}
-	for next := nextOf(entries, begin, agent.RoleAssistant); total > maxBytes && next < len(entries); next = nextOf(entries, begin, agent.RoleAssistant) {
+	for next := nextWithRole(entries, begin, agent.RoleAssistant); total > maxBytes && next < len(entries); next = nextWithRole(entries, begin, agent.RoleAssistant) {
 		drop(begin, next)
 		begin = next
 	}
@@ -137,8 +137,8 @@ func choose(entries []entry, maxBytes, target int64) []bool {
 	return keep
 }
 
-// nextOf returns the index of the next entry of a role behind i, or the number of entries.
-func nextOf(entries []entry, i int, role agent.Role) int {
+// nextWithRole returns the index of the next entry with this role behind i, or the number of entries.
+func nextWithRole(entries []entry, i int, role agent.Role) int {
 	for i++; i < len(entries); i++ {
 		if entries[i].role == role {
 			return i

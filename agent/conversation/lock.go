@@ -44,8 +44,8 @@ func (s *Store) tryLock(key string) (*os.File, error) {
 	return nil, nil
 }
 
-// await takes the lock of a key, and waits for it until ctx ends or the store is closed.
-func (s *Store) await(ctx context.Context, key string) (*os.File, error) {
+// lockOrWait takes the lock of a key, and waits for it until ctx ends or the store is closed; the error is then the cause.
+func (s *Store) lockOrWait(ctx context.Context, key string) (*os.File, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	defer context.AfterFunc(s.closing, func() { giveUp(ErrClosed) })()
@@ -83,7 +83,7 @@ func (s *Store) openLock(key string) (*os.File, error) {
 	case runtime.GOOS == "windows" && errors.Is(err, fs.ErrPermission):
 		return nil, nil
 	}
-	return nil, s.failed("open", err)
+	return nil, s.withAdvice("open", err)
 }
 
 // signLock writes the id of this process into a locked lock file, for error messages of others. If the file was removed meanwhile, it
@@ -118,7 +118,7 @@ func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error)
 			return nil, err
 		}
 		if free == nil {
-			f, err := s.await(ctx, key)
+			f, err := s.lockOrWait(ctx, key)
 			if f != nil {
 				return f, nil
 			}
@@ -189,14 +189,14 @@ func (c *conversation) setAside(f *fileContents, size int64) error {
 	if len(f.entries) == 0 {
 		if err = c.s.root.Rename(name, aside); err == nil {
 			atomicfile.SyncDir(c.s.root)
-			c.s.account(0, -1)
+			c.s.addTotals(0, -1)
 		}
 	} else {
 		if err = c.s.root.Link(name, aside); err != nil {
 			err = c.s.copyFile(name, aside) // not every file system has links
 		}
 		if err == nil {
-			c.s.account(size, 0)
+			c.s.addTotals(size, 0)
 			c.entries, c.size = f.entries, f.good
 			if f.headErr == nil {
 				c.head = f.head
@@ -208,18 +208,18 @@ func (c *conversation) setAside(f *fileContents, size int64) error {
 			}
 			if err := c.rewrite(f.entries, all); err != nil {
 				_ = c.s.root.Remove(aside)
-				c.s.account(-size, 0)
+				c.s.addTotals(-size, 0)
 				return err
 			}
 			c.unread = f.messages
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("session %q: %s is damaged (%w) and cannot be set aside: %w", c.session, c.s.path(name), f.damage, err)
+		return fmt.Errorf("session %q: %s is damaged (%w) and cannot be set aside: %w", c.session, c.s.fullPath(name), f.damage, err)
 	}
-	c.s.count(func(t *Stats) { t.Damaged++ }, journal.AgentSessionDamaged{File: aside, Messages: len(f.entries), Lines: f.passed, Bytes: size})
+	c.s.addToStats(func(t *Stats) { t.Damaged++ }, journal.AgentSessionDamaged{File: aside, Messages: len(f.entries), Lines: f.passed, Bytes: size})
 	c.s.o.Log.Warn("the file of a conversation was damaged and is set aside; the conversation goes on with what can be read of it",
-		"file", c.s.path(aside), "why", f.damage.Error(), "messages", len(f.entries), "lines_lost", f.passed)
+		"file", c.s.fullPath(aside), "why", f.damage.Error(), "messages", len(f.entries), "lines_lost", f.passed)
 	return nil
 }
 

@@ -50,7 +50,7 @@ func readFile(r io.Reader, maxBytes int64) (*fileContents, error) {
 		at := f.good
 		f.good += size
 		if size > int64(len(line))+1 {
-			f.noteSkipped(at, store.ErrLong)
+			f.addSkipped(at, store.ErrLong)
 			continue
 		}
 		if at == 0 {
@@ -60,17 +60,17 @@ func readFile(r io.Reader, maxBytes int64) (*fileContents, error) {
 		}
 		m, err := parseMessage(line)
 		if err != nil {
-			f.noteSkipped(at, err)
+			f.addSkipped(at, err)
 			continue
 		}
 		f.entries = append(f.entries, entry{off: at, size: int(size), role: m.Role})
 		f.messages = append(f.messages, m)
 		if kept += size; kept > 2*maxBytes {
-			kept = f.fit(maxBytes)
+			kept = f.dropOldest(maxBytes)
 		}
 	}
 	if kept > maxBytes {
-		f.fit(maxBytes)
+		f.dropOldest(maxBytes)
 	}
 	if f.headErr != nil && f.good > 0 && f.damage == nil {
 		f.damage = f.headErr // the first line is a message
@@ -78,15 +78,15 @@ func readFile(r io.Reader, maxBytes int64) (*fileContents, error) {
 	return f, nil
 }
 
-func (f *fileContents) noteSkipped(at int64, why error) {
+func (f *fileContents) addSkipped(at int64, why error) {
 	if f.passed++; f.damage == nil {
 		f.damage = fmt.Errorf("at byte %d: %w", at, why)
 	}
 }
 
-// fit drops the oldest turns until at most maxBytes are left, and returns how many are.
-func (f *fileContents) fit(maxBytes int64) int64 {
-	keep := choose(f.entries, maxBytes, maxBytes)
+// dropOldest drops the oldest turns until at most maxBytes are left, and returns how many bytes are left.
+func (f *fileContents) dropOldest(maxBytes int64) int64 {
+	keep := chooseKept(f.entries, maxBytes, maxBytes)
 	var total int64
 	n := 0
 	for i, e := range f.entries {

@@ -53,37 +53,37 @@ func (c *conversation) load() error {
 		return nil
 	}
 	if err != nil {
-		return c.s.failed("read", err)
+		return c.s.withAdvice("read", err)
 	}
 	if !fi.Mode().IsRegular() {
 		return c.setAside(&fileContents{damage: errors.New("it is no regular file")}, fi.Size())
 	}
 	if c.s.expired(fi.ModTime()) {
 		if err := c.s.root.Remove(name); err != nil {
-			return c.s.failed("remove", err)
+			return c.s.withAdvice("remove", err)
 		}
-		c.s.account(-fi.Size(), -1)
-		c.s.count(func(t *Stats) { t.Evicted++ }, journal.AgentSessionsEvicted{Sessions: 1, Bytes: fi.Size(), Why: "age"})
+		c.s.addTotals(-fi.Size(), -1)
+		c.s.addToStats(func(t *Stats) { t.Evicted++ }, journal.AgentSessionsEvicted{Sessions: 1, Bytes: fi.Size(), Why: "age"})
 		return nil
 	}
 	file, err := statefile.OpenIn(c.s.root, name, os.O_RDWR, 0)
 	if err != nil {
-		return c.s.failed("read", err)
+		return c.s.withAdvice("read", err)
 	}
 	all, _ := c.s.bounds()
 	f, err := readFile(file, all)
 	switch {
 	case err != nil:
 		_ = file.Close()
-		return c.s.failed("read", err)
+		return c.s.withAdvice("read", err)
 	case f.headErr == nil && f.head.Version > version:
 		_ = file.Close()
-		return fmt.Errorf("session %q: %s was written by a newer version (%d, this one knows %d); use that one, or another session", c.session, c.s.path(name), f.head.Version, version)
+		return fmt.Errorf("session %q: %s was written by a newer version (%d, this one knows %d); use that one, or another session", c.session, c.s.fullPath(name), f.head.Version, version)
 	case f.headErr == nil && f.head.Session != c.session:
 		f.damage, f.entries, f.messages = fmt.Errorf("it is of session %q", f.head.Session), nil, nil
 	}
 	if f.torn > 0 {
-		c.s.count(func(t *Stats) { t.Torn++ }, journal.AgentSessionTorn{Bytes: f.torn})
+		c.s.addToStats(func(t *Stats) { t.Torn++ }, journal.AgentSessionTorn{Bytes: f.torn})
 	}
 	if f.damage != nil {
 		_ = file.Close()
@@ -93,15 +93,15 @@ func (c *conversation) load() error {
 		// A process died while it wrote the very first record: there is no session yet.
 		_ = file.Close()
 		if err := c.s.root.Remove(name); err != nil {
-			return c.s.failed("remove", err)
+			return c.s.withAdvice("remove", err)
 		}
-		c.s.account(-fi.Size(), -1)
+		c.s.addTotals(-fi.Size(), -1)
 		return nil
 	}
 	c.head, c.file, c.size, c.tornTail = f.head, file, f.good, f.torn > 0
 	c.entries, c.unread = f.entries, f.messages
 	if f.cut > 0 {
-		c.tellCut(f.cut, 0)
+		c.recordCut(f.cut, 0)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (c *conversation) Messages() []agent.Message {
 	for _, e := range c.entries {
 		m, err := c.reread(e)
 		if err != nil {
-			c.s.o.Log.Warn("a message of a conversation cannot be read again", "file", c.s.path(c.key+fileExt), "offset", e.off, "error", err)
+			c.s.o.Log.Warn("a message of a conversation cannot be read again", "file", c.s.fullPath(c.key+fileExt), "offset", e.off, "error", err)
 			continue
 		}
 		out = append(out, m)
@@ -160,10 +160,10 @@ func (c *conversation) Append(ms ...agent.Message) error {
 		// A quarter of the bound is made free, so that not every message rewrites the file.
 		err = c.rewrite(slices.Concat(c.entries, added), all-all/4)
 	} else {
-		err = c.extend(added, grow)
+		err = c.appendToFile(added, grow)
 	}
 	if err == nil && parts > 0 {
-		c.tellCut(0, parts)
+		c.recordCut(0, parts)
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func (c *conversation) Replace(ms []agent.Message) error {
 	all, _ := c.s.bounds()
 	err := c.rewrite(entries, all)
 	if err == nil && parts > 0 {
-		c.tellCut(0, parts)
+		c.recordCut(0, parts)
 	}
 	return err
 }
@@ -209,8 +209,8 @@ func (c *conversation) closedError() error {
 	return fmt.Errorf("session %q: the conversation is closed: %w", c.session, os.ErrClosed)
 }
 
-func (c *conversation) tellCut(messages, parts int) {
-	c.s.count(func(t *Stats) { t.Cut += int64(messages); t.Parts += int64(parts) },
+func (c *conversation) recordCut(messages, parts int) {
+	c.s.addToStats(func(t *Stats) { t.Cut += int64(messages); t.Parts += int64(parts) },
 		journal.AgentSessionCut{Messages: messages, Parts: parts, Bytes: c.size})
 }
 
@@ -243,8 +243,8 @@ func (c *conversation) openFile() error {
 	return err
 }
 
-// extend appends records, which have grow bytes together, to the file and syncs it.
-func (c *conversation) extend(added []entry, grow int64) error {
+// appendToFile appends records, which have grow bytes together, to the file and syncs it.
+func (c *conversation) appendToFile(added []entry, grow int64) error {
 	if err := c.s.makeRoom(c.key, grow, false); err != nil {
 		return fmt.Errorf("session %q: %w", c.session, err)
 	}
@@ -265,8 +265,8 @@ func (c *conversation) extend(added []entry, grow int64) error {
 	if err != nil {
 		// Half a record must not stay in front of the next one.
 		c.tornTail = c.file == nil || c.file.Truncate(c.size) != nil
-		c.s.account(-grow, 0)
-		return fmt.Errorf("session %q: %w", c.session, c.s.failed("write", err))
+		c.s.addTotals(-grow, 0)
+		return fmt.Errorf("session %q: %w", c.session, c.s.withAdvice("write", err))
 	}
 	c.tornTail = false
 	c.setEntries(c.entries, added, c.size)
@@ -287,7 +287,7 @@ func (c *conversation) setEntries(before, added []entry, off int64) {
 // bytes are left.
 func (c *conversation) rewrite(entries []entry, target int64) error {
 	all, _ := c.s.bounds()
-	keep := choose(entries, all, target)
+	keep := chooseKept(entries, all, target)
 	kept := make([]entry, 0, len(entries))
 	var size int64
 	for i, e := range entries {
@@ -311,16 +311,16 @@ func (c *conversation) rewrite(entries []entry, target int64) error {
 		return fmt.Errorf("session %q: %w", c.session, err)
 	}
 	if err := c.writeFile(first, kept); err != nil {
-		c.s.account(-grow, 0)
-		return fmt.Errorf("session %q: %w", c.session, c.s.failed("write", err))
+		c.s.addTotals(-grow, 0)
+		return fmt.Errorf("session %q: %w", c.session, c.s.withAdvice("write", err))
 	}
 	c.head, c.tornTail = h, false
 	c.setEntries(make([]entry, 0, len(kept)+8), kept, int64(len(first)))
 	if isNew {
-		c.s.account(0, 1)
+		c.s.addTotals(0, 1)
 	}
 	if n := len(entries) - len(kept); n > 0 {
-		c.tellCut(n, 0)
+		c.recordCut(n, 0)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{o: o, root: root, reserved: map[string]chan struct{}{}}
 	s.closing, s.end = context.WithCancel(context.Background())
-	if err := s.sweep(); err != nil {
+	if err := s.removeLeftovers(); err != nil {
 		s.end()
 		_ = root.Close()
 		return nil, err
@@ -134,10 +134,10 @@ func (s *Store) Remove(ctx context.Context, session string) error {
 		err = s.root.Remove(key + fileExt)
 	}
 	if err != nil {
-		return s.failed("remove", err)
+		return s.withAdvice("remove", err)
 	}
 	atomicfile.SyncDir(s.root)
-	s.account(-fi.Size(), -1)
+	s.addTotals(-fi.Size(), -1)
 	return nil
 }
 
@@ -165,23 +165,23 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// account adds to the totals of bytes and sessions in the directory; both may be negative.
-func (s *Store) account(bytes int64, sessions int) {
+// addTotals adds to the counts of bytes and sessions in the directory; both may be negative.
+func (s *Store) addTotals(bytes int64, sessions int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total = max(s.total+bytes, 0)
 	s.stats.Sessions = max(s.stats.Sessions+sessions, 0)
 }
 
-func (s *Store) count(add func(*Stats), e journal.Event) {
+func (s *Store) addToStats(add func(*Stats), e journal.Event) {
 	s.mu.Lock()
 	add(&s.stats)
 	s.mu.Unlock()
 	s.o.Journal.Append(e)
 }
 
-// failed returns err with the operation that failed, the directory, and what to do about it.
-func (s *Store) failed(what string, err error) error {
+// withAdvice returns err with the operation that failed, the directory, and what the user can do.
+func (s *Store) withAdvice(what string, err error) error {
 	fix := "see that " + s.o.Dir + " can be written"
 	if diskspace.IsFull(err) {
 		fix = "make room on the disk of " + s.o.Dir
@@ -194,8 +194,8 @@ func (s *Store) expired(written time.Time) bool {
 	return s.o.MaxAge > 0 && time.Since(written) > s.o.MaxAge
 }
 
-// path returns the full path of a file, for messages.
-func (s *Store) path(name string) string { return filepath.Join(s.o.Dir, name) }
+// fullPath returns the full path of a file, for messages.
+func (s *Store) fullPath(name string) string { return filepath.Join(s.o.Dir, name) }
 
 // Defaults of [Options].
 const (

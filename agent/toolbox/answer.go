@@ -84,7 +84,7 @@ func (a *answer) readMember(s *jsonstream.Reader, key string) error {
 		if !s.Is('[') {
 			return s.Skip()
 		}
-		return s.Array(func() error { return a.block(s) })
+		return s.Array(func() error { return a.addBlock(s) })
 	case "structuredContent":
 		a.structured = jsonstream.Clip{Max: a.structured.Max}
 		return s.Copy(&a.structured)
@@ -141,7 +141,7 @@ func (a *answer) readError(s *jsonstream.Reader) error {
 
 // appendBlock appends a text as a block of its own.
 func (a *answer) appendBlock(t *jsonstream.Clip) {
-	a.separate()
+	a.beginBlock()
 	before := a.text.Size
 	for _, c := range t.Text {
 		a.text.Byte(c)
@@ -152,13 +152,14 @@ func (a *answer) appendBlock(t *jsonstream.Clip) {
 
 // addRemark appends a note about content that is not text, in brackets.
 func (a *answer) addRemark(remark string) {
-	a.separate()
+	a.beginBlock()
 	for _, r := range "[" + remark + "]" {
 		a.text.Rune(r)
 	}
 }
 
-func (a *answer) separate() {
+// beginBlock counts a block, and separates it from text before it by a line feed.
+func (a *answer) beginBlock() {
 	if a.blocks++; a.blocks > 1 && a.text.Size > 0 {
 		a.text.Byte('\n')
 	}
@@ -167,7 +168,7 @@ func (a *answer) separate() {
 // output returns the answer as the output for the model. server is the name of the server, for errors.
 func (a *answer) output(server string) agent.Output {
 	if !a.result {
-		return agent.Output{Text: a.refused(server), Failed: true}
+		return agent.Output{Text: a.errorWords(server), Failed: true}
 	}
 	out := agent.Output{Text: string(a.text.Text), Failed: a.failed, Size: max(a.text.Size, a.whole), Digest: a.digest}
 	left := a.text.Size - int64(len(a.text.Text))
@@ -184,8 +185,8 @@ func (a *answer) output(server string) agent.Output {
 	return out
 }
 
-// refused returns the JSON-RPC error of the response in words.
-func (a *answer) refused(server string) string {
+// errorWords returns the JSON-RPC error of the response in words.
+func (a *answer) errorWords(server string) string {
 	text := string(a.refusal.Text)
 	if text == "" {
 		text = server + " refused the call without saying why"
@@ -213,7 +214,7 @@ func (b *Toolbox) Keep(tool, text string) string {
 	for _, l := range b.sessions {
 		l.mu.Lock()
 		if l.reads {
-			page = addedName(l.names, pageRole)
+			page = nameOfRole(l.names, pageRole)
 		}
 		l.mu.Unlock()
 		if page != "" {

@@ -18,8 +18,8 @@ type block struct {
 	size                                      string // of the linked resource, as the link says
 }
 
-// block reads a block of content and appends its text, or a note about it.
-func (a *answer) block(s *jsonstream.Reader) error {
+// addBlock reads a block of content and appends its text, or a note about it.
+func (a *answer) addBlock(s *jsonstream.Reader) error {
 	if !s.Is('{') {
 		return s.Skip()
 	}
@@ -28,15 +28,15 @@ func (a *answer) block(s *jsonstream.Reader) error {
 		kind: small, mime: small, uri: small, name: small, title: small, description: small,
 		text: jsonstream.Clip{Max: max(0, a.text.Max-len(a.text.Text))},
 	}
-	if err := b.read(s, true); err != nil {
+	if err := b.readFields(s, true); err != nil {
 		return err
 	}
-	b.render(a)
+	b.appendTo(a)
 	return nil
 }
 
-// read reads a block, and with outer set also the resource within it.
-func (b *block) read(s *jsonstream.Reader, outer bool) error {
+// readFields reads a block, and with outer set also the resource within it.
+func (b *block) readFields(s *jsonstream.Reader, outer bool) error {
 	return s.Object(func(key string) error {
 		switch key {
 		case "type":
@@ -60,7 +60,7 @@ func (b *block) read(s *jsonstream.Reader, outer bool) error {
 			}
 		case "data", "blob":
 			b.hasData = true
-			return base64(s, &b.data)
+			return decodedSize(s, &b.data)
 		case "size":
 			word := jsonstream.Clip{Max: 20}
 			err := s.Copy(&word)
@@ -70,15 +70,15 @@ func (b *block) read(s *jsonstream.Reader, outer bool) error {
 			return err
 		case "resource":
 			if outer && s.Is('{') {
-				return b.read(s, false)
+				return b.readFields(s, false)
 			}
 		}
 		return s.Skip()
 	})
 }
 
-// render appends the block to the answer: its text, or a note if it is not text.
-func (b *block) render(a *answer) {
+// appendTo appends the block to the answer: its text, or a note if it is not text.
+func (b *block) appendTo(a *answer) {
 	kind, size := string(b.kind.Text), limit.Bytes(b.data).Human()
 	const hidden = ": it cannot be shown here"
 	switch {
@@ -134,8 +134,8 @@ func readString(r *jsonstream.Reader, to *jsonstream.Clip) error {
 	return r.Skip()
 }
 
-// base64 reads a string in base64 and sets *size to the number of bytes it stands for. It skips any other value.
-func base64(r *jsonstream.Reader, size *int64) error {
+// decodedSize reads a string in base64 and sets *size to the number of bytes it stands for. It skips any other value.
+func decodedSize(r *jsonstream.Reader, size *int64) error {
 	if !r.Is('"') {
 		return r.Skip()
 	}

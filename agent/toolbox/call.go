@@ -110,7 +110,7 @@ func (b *Toolbox) findKeeper(e *entry, arguments string) (*serverSession, string
 		names, reads := l.names, l.reads
 		l.mu.Unlock()
 		if reads {
-			return l, addedName(names, e.role)
+			return l, nameOfRole(names, e.role)
 		}
 	}
 	return e.session, e.name
@@ -183,7 +183,7 @@ func (w *pendingCall) Receive(f *transport.Frame) {
 	case h.Kind == jsonrpc.Request:
 		w.l.refuse(w.p, h)
 	case h.Method == "notifications/tools/list_changed":
-		w.l.changed()
+		w.l.markStale()
 	case h.Method == "notifications/progress" && f.Whole():
 		w.queueProgress(f.Head)
 	case h.Method != "":

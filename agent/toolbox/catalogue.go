@@ -40,8 +40,8 @@ func (e *entry) argumentSchema() any {
 	return e.parsed
 }
 
-// build makes a catalogue of the tools that are listed now and puts it into use.
-func (b *Toolbox) build() {
+// buildCatalogue makes a catalogue of the tools that are listed now and puts it into use.
+func (b *Toolbox) buildCatalogue() {
 	b.building.Lock()
 	defer b.building.Unlock()
 	c := &catalogue{by: map[string]*entry{}}
@@ -55,7 +55,7 @@ func (b *Toolbox) build() {
 		l.mu.Lock()
 		parts = append(parts, part{l, l.tools})
 		for role := pageRole; l.reads && role <= queryRole; role++ {
-			m.reserved = append(m.reserved, addedName(l.names, role))
+			m.reserved = append(m.reserved, nameOfRole(l.names, role))
 		}
 		l.mu.Unlock()
 	}
@@ -125,7 +125,7 @@ func (m *catalogueBuilder) nameTool(l *serverSession, t *tool, exact bool, at [2
 		return
 	}
 	if m.c.by[name] != nil || slices.Contains(m.reserved, name) {
-		name = digested(name, l.name+gateway.Separator+t.name)
+		name = withDigest(name, l.name+gateway.Separator+t.name)
 	}
 	if m.c.by[name] != nil {
 		m.c.omitted++

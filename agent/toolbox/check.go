@@ -98,14 +98,15 @@ func (c *checker) addProblem(path, format string, args ...any) {
 	}
 }
 
-func (c *checker) spendBudget(depth int) bool {
+// isOver counts a step of the check, and reports whether the check must end: its budget, the nesting or the number of problems is used up.
+func (c *checker) isOver(depth int) bool {
 	c.budget--
 	return c.budget < 0 || depth > maxNesting || len(c.problems) >= maxProblems
 }
 
 // checkValue checks v against a schema. path is the place of v in the arguments, and depth how deep the check is nested.
 func (c *checker) checkValue(path string, schema, v any, depth int) {
-	if c.spendBudget(depth) {
+	if c.isOver(depth) {
 		return
 	}
 	s, ok := schema.(map[string]any)
@@ -179,7 +180,7 @@ func (c *checker) checkObject(path string, s, v map[string]any, depth int) {
 		}
 		needed[name] = true
 		if _, there := v[name]; !there {
-			c.addProblem(join(path, name), "is missing%s", typeHint(properties[name]))
+			c.addProblem(joinPath(path, name), "is missing%s", typeHint(properties[name]))
 		}
 	}
 	_, patterns := s["patternProperties"]
@@ -193,12 +194,12 @@ func (c *checker) checkObject(path string, s, v map[string]any, depth int) {
 		switch {
 		case known && v[name] == nil && !needed[name]: // none
 		case known:
-			c.checkValue(join(path, name), p, v[name], depth+1)
+			c.checkValue(joinPath(path, name), p, v[name], depth+1)
 		case !bounded || patterns:
 		case others == false:
-			c.addProblem(join(path, name), "is not known%s%s", suggestion(name, sortedKeys(properties)), knownOnes(properties))
+			c.addProblem(joinPath(path, name), "is not known%s%s", suggestion(name, sortedKeys(properties)), knownNames(properties))
 		default:
-			c.checkValue(join(path, name), others, v[name], depth+1)
+			c.checkValue(joinPath(path, name), others, v[name], depth+1)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func FuzzCheck(f *testing.F) {
 		if len(problems) > maxProblems || len(strings.Join(problems, "")) > 20_000 {
 			t.Errorf("%d problems", len(problems))
 		}
-		full, shown := schemas(schema)
+		full, shown := readSchema(schema)
 		if full != nil && (!json.Valid(full) || !json.Valid(shown)) {
 			t.Errorf("%q became %q and %q", schema, full, shown)
 		}
@@ -146,7 +146,7 @@ func FuzzTool(f *testing.F) {
 	f.Add([]byte(`{"name":"x","name":"y","inputSchema":{"type":"x","type":"object","properties":null}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		l := newServerSession(&Toolbox{}, "server")
-		made, ok := l.tool(raw)
+		made, ok := l.parseTool(raw)
 		if !ok {
 			return
 		}

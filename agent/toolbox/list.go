@@ -56,7 +56,7 @@ func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools
 			return nil, 0, err
 		}
 		if rawjson.Get(answer, "result").IsZero() {
-			return nil, 0, fmt.Errorf("the MCP server %s lists no tools: %s", l.name, errorOf(answer))
+			return nil, 0, fmt.Errorf("the MCP server %s lists no tools: %s", l.name, errorMessage(answer))
 		}
 		at := rawjson.Get(answer, "result", "tools")
 		if at.IsZero() || answer[at.Start] != '[' {
@@ -66,7 +66,7 @@ func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools
 			if err != nil {
 				return nil, 0, fmt.Errorf("the list of tools of the MCP server %s cannot be read: %w", l.name, err)
 			}
-			t, ok := l.tool(v.Of(answer))
+			t, ok := l.parseTool(v.Of(answer))
 			if size += t.size(); !ok || len(tools) >= MaxTools || size > MaxToolBytes {
 				size -= t.size()
 				hidden++
@@ -83,8 +83,8 @@ func (l *serverSession) fetchTools(ctx context.Context, p transport.Peer) (tools
 	return tools, hidden, nil
 }
 
-// tool parses one entry of a list. ok is false if it has no usable name.
-func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
+// parseTool parses one entry of a list. ok is false if it has no usable name.
+func (l *serverSession) parseTool(raw []byte) (t tool, ok bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return t, false
 	}
@@ -100,7 +100,7 @@ func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
 	hint := rawjson.Get(raw, "annotations", "readOnlyHint")
 	t.readOnly = !hint.IsZero() && string(hint.Of(raw)) == "true"
 	if at := rawjson.Get(raw, "inputSchema"); !at.IsZero() {
-		t.full, t.schema = schemas(at.Of(raw))
+		t.full, t.schema = readSchema(at.Of(raw))
 	}
 	if t.full == nil {
 		l.b.count.badSchemas.Add(1)
@@ -112,9 +112,9 @@ func (l *serverSession) tool(raw []byte) (t tool, ok bool) {
 // anyObject is shown to models in place of an unusable schema.
 const anyObject = `{"type":"object","properties":{}}`
 
-// schemas returns a server's schema in two forms: full, to check arguments against, and shown, for models, without what makes providers
+// readSchema returns a server's schema in two forms: full, to check arguments against, and shown, for models, without what makes providers
 // refuse a whole request: it says that it is of type object, and has no alternatives at its top. Both are nil if the schema is unusable.
-func schemas(raw []byte) (full, shown []byte) {
+func readSchema(raw []byte) (full, shown []byte) {
 	if len(raw) > maxSchema || !json.Valid(raw) || raw[0] != '{' {
 		return nil, nil
 	}
@@ -185,13 +185,13 @@ func toolName(name string) string {
 		return '_'
 	}, name)
 	if len(out) > gateway.MaxName {
-		return digested(out, name)
+		return withDigest(out, name)
 	}
 	return out
 }
 
-// digested returns out, shortened, with a digest of name at its end.
-func digested(out, name string) string {
+// withDigest returns out, shortened, with a digest of name at its end.
+func withDigest(out, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	const tail = 9
 	return out[:min(len(out), gateway.MaxName-tail)] + "_" + hex.EncodeToString(sum[:4])
@@ -231,7 +231,7 @@ func roleOf(n result.Names, name string) int {
 	return noRole
 }
 
-func addedName(n result.Names, role int) string {
+func nameOfRole(n result.Names, role int) string {
 	return [...]string{"", n.Page, n.Search, n.Query}[role]
 }
 

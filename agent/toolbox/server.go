@@ -40,8 +40,8 @@ type Server struct {
 	Settings gateway.Settings
 }
 
-// name returns the name of the server.
-func (s *Server) name() string {
+// displayName returns the name of the server.
+func (s *Server) displayName() string {
 	switch {
 	case s.Name != "":
 		return s.Name
@@ -77,9 +77,9 @@ func (s *Server) check(spool bool) error {
 	return nil
 }
 
-// linkTo returns a session for a server, with a gateway before it unless the server has one. It does not connect yet.
-func (b *Toolbox) linkTo(s *Server) (*serverSession, error) {
-	l := newServerSession(b, s.name())
+// newSession returns a session for a server, with a gateway before it unless the server has one. It does not connect yet.
+func (b *Toolbox) newSession(s *Server) (*serverSession, error) {
+	l := newServerSession(b, s.displayName())
 	if s.Gateway != nil {
 		l.gateway, l.queries = s.Gateway, true
 		return l, nil
@@ -115,7 +115,7 @@ func (b *Toolbox) linkTo(s *Server) (*serverSession, error) {
 			return mcpclient.Stdio(mcpclient.StdioOptions{Name: l.name, Launch: mcpclient.Exec(command), Shared: d.Shared, Journal: b.o.Journal})
 		}
 	}
-	l.make(o)
+	l.useOwnGateway(o)
 	return l, nil
 }
 
@@ -155,7 +155,7 @@ func (b *Toolbox) addFunctions() error {
 	o := b.gatewayOptions(l.name, gateway.Settings{})
 	o.Builtin = true
 	o.Dial = func(gateway.Dialing) transport.Peer { return server.Dial() }
-	l.make(o)
+	l.useOwnGateway(o)
 	l.functions = true
 	b.sessions = append(b.sessions, l)
 	return nil

@@ -79,7 +79,8 @@ func newServerSession(b *Toolbox, name string) *serverSession {
 	return &serverSession{b: b, name: name, replies: make(chan struct{}, maxReplies)}
 }
 
-func (l *serverSession) make(o gateway.ServerOptions) {
+// useOwnGateway makes the gateway of this session, which close closes.
+func (l *serverSession) useOwnGateway(o gateway.ServerOptions) {
 	l.gateway, l.own, l.queries = gateway.NewServer(o), true, len(o.Query) > 0
 }
 
@@ -98,7 +99,7 @@ func (l *serverSession) refresh(ctx context.Context, wait bool) error {
 		return err
 	case l.listing == nil:
 		l.listing = &listAttempt{done: make(chan struct{})}
-		go l.attempt(l.listing)
+		go l.connectAndList(l.listing)
 	}
 	t := l.listing
 	l.mu.Unlock()
@@ -113,8 +114,8 @@ func (l *serverSession) refresh(ctx context.Context, wait bool) error {
 	}
 }
 
-// attempt connects, unless there is a connection, lists the tools, and sets the outcome of t.
-func (l *serverSession) attempt(t *listAttempt) {
+// connectAndList connects, unless there is a connection, lists the tools, and ends t with the outcome.
+func (l *serverSession) connectAndList(t *listAttempt) {
 	ctx, cancel := context.WithTimeout(l.b.ctx, l.b.o.Start)
 	defer cancel()
 	l.mu.Lock()
@@ -155,7 +156,7 @@ func (l *serverSession) attempt(t *listAttempt) {
 		_ = unused.Close()
 	}
 	if err == nil {
-		l.b.build()
+		l.b.buildCatalogue()
 	}
 	t.err = err
 	close(t.done)
@@ -210,7 +211,7 @@ func (l *serverSession) connect(ctx context.Context) (_ transport.Peer, err erro
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"plimsoll-agent","version":"1"}}`
 	answer, err := l.request(ctx, p, "initialize", []byte(params))
 	if err == nil && rawjson.Get(answer, "result").IsZero() {
-		err = fmt.Errorf("the MCP server %s refused initialize: %s", l.name, errorOf(answer))
+		err = fmt.Errorf("the MCP server %s refused initialize: %s", l.name, errorMessage(answer))
 	}
 	if err != nil {
 		return nil, err
@@ -260,7 +261,8 @@ func ask(ctx context.Context, p transport.Peer, m transport.Message) ([]byte, er
 // id returns a new id for a request.
 func (l *serverSession) id() jsonrpc.ID { return jsonrpc.ID(strconv.FormatInt(l.serial.Add(1), 10)) }
 
-func errorOf(answer []byte) string {
+// errorMessage returns the message of a JSON-RPC error, cut; words that it has none if it is empty.
+func errorMessage(answer []byte) string {
 	text, _ := rawjson.Text(answer, "error", "message")
 	if text == "" {
 		return "it did not say why"
@@ -289,8 +291,8 @@ func (l *serverSession) currentPeer() transport.Peer {
 	return l.peer
 }
 
-// changed marks the list of tools as stale, because the server announced a change.
-func (l *serverSession) changed() {
+// markStale makes the next refresh list the tools again, because the server announced a change.
+func (l *serverSession) markStale() {
 	l.mu.Lock()
 	l.stale = true
 	l.mu.Unlock()
@@ -356,7 +358,7 @@ func (r *notificationReceiver) Receive(f *transport.Frame) {
 	case h.Kind == jsonrpc.Request:
 		r.l.refuse(r.p, h)
 	case h.Method == "notifications/tools/list_changed":
-		r.l.changed()
+		r.l.markStale()
 	}
 }
 

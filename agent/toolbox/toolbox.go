@@ -104,7 +104,7 @@ func New(ctx context.Context, o Options) (*Toolbox, error) {
 		b.principal = hex.EncodeToString(random[:])
 	}
 	b.ctx, b.end = context.WithCancelCause(context.Background())
-	err := b.open()
+	err := b.prepare()
 	if err == nil {
 		err = b.connect(ctx)
 	}
@@ -114,8 +114,8 @@ func New(ctx context.Context, o Options) (*Toolbox, error) {
 	return b, nil
 }
 
-// open checks the options, and makes the spool and the sessions. It connects to no server.
-func (b *Toolbox) open() error {
+// prepare checks the options, and makes the spool and the sessions. It connects to no server.
+func (b *Toolbox) prepare() error {
 	o := &b.o
 	if len(o.Servers) > MaxServers {
 		return fmt.Errorf("toolbox: there are %d servers, at most %d are taken", len(o.Servers), MaxServers)
@@ -123,9 +123,9 @@ func (b *Toolbox) open() error {
 	names := map[string]bool{functionsName: len(o.Functions) > 0}
 	for i := range o.Servers {
 		if err := o.Servers[i].check(o.Spool != nil); err != nil {
-			return fmt.Errorf("toolbox: server %d (%q): %w", i+1, clip(o.Servers[i].name(), 64), err)
+			return fmt.Errorf("toolbox: server %d (%q): %w", i+1, clip(o.Servers[i].displayName(), 64), err)
 		}
-		name := o.Servers[i].name()
+		name := o.Servers[i].displayName()
 		if names[name] {
 			return fmt.Errorf("toolbox: two servers are called %q; give one another Name", clip(name, 64))
 		}
@@ -142,9 +142,9 @@ func (b *Toolbox) open() error {
 		}
 	}
 	for i := range o.Servers {
-		l, err := b.linkTo(&o.Servers[i])
+		l, err := b.newSession(&o.Servers[i])
 		if err != nil {
-			return fmt.Errorf("toolbox: server %q: %w", clip(o.Servers[i].name(), 64), err)
+			return fmt.Errorf("toolbox: server %q: %w", clip(o.Servers[i].displayName(), 64), err)
 		}
 		if len(o.Servers) > 1 {
 			l.prefix = l.name
@@ -193,7 +193,7 @@ func (b *Toolbox) connect(ctx context.Context) error {
 	if len(failed) > 0 && len(failed) == len(b.sessions) {
 		return fmt.Errorf("toolbox: %w", errors.Join(failed...))
 	}
-	b.build()
+	b.buildCatalogue()
 	return nil
 }
 

@@ -30,8 +30,8 @@ func typesOf(v any) []string {
 	return nil
 }
 
-// convertible reports whether v has one of the types, or can be converted to one, and returns the converted value: models write numbers and
-// lists as strings, and a single value for a list of it. No types, or an unknown one, allow any value.
+// convertible reports whether v has one of the types, or can be converted to one, and returns the value as that type: models write numbers
+// and lists as strings, and a single value for a list of it. No types, or an unknown one, allow any value.
 func convertible(v any, types []string) (any, bool) {
 	if len(types) == 0 {
 		return v, true
@@ -47,7 +47,7 @@ func convertible(v any, types []string) (any, bool) {
 		case !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, t):
 			return v, true
 		case ok && t != "string" && t != "null":
-			if said, err := parsed(text); err == nil && isType(said, t) {
+			if said, err := parseJSON(text); err == nil && isType(said, t) {
 				return said, true
 			}
 		}
@@ -58,7 +58,7 @@ func convertible(v any, types []string) (any, bool) {
 	return v, false
 }
 
-func parsed(text string) (any, error) {
+func parseJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(strings.TrimSpace(text)))
 	d.UseNumber()
 	var v any
@@ -167,7 +167,8 @@ func compact(v any) string {
 	return clip(strings.TrimSuffix(b.String(), "\n"), maxShown)
 }
 
-func join(path, name string) string {
+// joinPath returns the path of a member, in which a long name is cut.
+func joinPath(path, name string) string {
 	name = clip(name, maxShown)
 	if path == "" {
 		return name
@@ -184,8 +185,8 @@ func plural(n int, noun string) string {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// knownOnes returns words for an error that list the names of properties.
-func knownOnes(properties map[string]any) string {
+// knownNames returns words for an error that list the names of properties.
+func knownNames(properties map[string]any) string {
 	if len(properties) == 0 {
 		return "; there are no arguments"
 	}

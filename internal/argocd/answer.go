@@ -19,7 +19,8 @@ type idleTimer struct {
 	fire  func()
 }
 
-func newWatch(after time.Duration, patient bool, cancel context.CancelCauseFunc) *idleTimer {
+// newIdleTimer returns a timer that cancels with errSilent when nothing came for the time after; with patient it never does.
+func newIdleTimer(after time.Duration, patient bool, cancel context.CancelCauseFunc) *idleTimer {
 	if patient {
 		after = 0
 	}

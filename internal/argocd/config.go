@@ -106,6 +106,7 @@ func withoutValues(err error) string {
 	return "it cannot be read at " + line
 }
 
+// errorAt returns an error with the file and the line of n.
 func (f *configFile) errorAt(n *yaml.Node, format string, values ...any) error {
 	return fmt.Errorf("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, values...))
 }

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -80,9 +81,9 @@ type discovery struct {
 	warnings []string
 }
 
-func (d *discovery) env(name string) string { return strings.TrimSpace(d.o.Getenv(name)) }
+func (d *discovery) trimmedEnv(name string) string { return strings.TrimSpace(d.o.Getenv(name)) }
 
-func (d *discovery) warn(format string, values ...any) {
+func (d *discovery) addWarning(format string, values ...any) {
 	d.warnings = append(d.warnings, fmt.Sprintf(format, values...))
 }
 
@@ -94,7 +95,7 @@ func (d *discovery) discover() error {
 		return fmt.Errorf("ARGOCD_OPTS: %w", err)
 	}
 	for _, name := range d.flags.ignored {
-		d.warn("ARGOCD_OPTS: --%s has no meaning here and is ignored", name)
+		d.addWarning("ARGOCD_OPTS: --%s has no meaning here and is ignored", name)
 	}
 	if d.o.Context == "" {
 		d.o.Context = d.flags.context
@@ -164,13 +165,13 @@ func (d *discovery) openConfig() error {
 // warnOpen warns about a file with secrets that other users may read.
 func (d *discovery) warnOpen(path string, info os.FileInfo) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		d.warn("%s may be read by others (mode %04o): chmod 600 %s", path, info.Mode().Perm(), path)
+		d.addWarning("%s may be read by others (mode %04o): chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 }
 
 // configPath returns the path of the argocd CLI's config file (util/localconfig, DefaultConfigDir); "" if the home folder is not known.
 func (d *discovery) configPath() string {
-	if dir := d.env("ARGOCD_CONFIG_DIR"); dir != "" {
+	if dir := d.trimmedEnv("ARGOCD_CONFIG_DIR"); dir != "" {
 		return filepath.Join(dir, "config")
 	}
 	home := d.o.Home
@@ -184,7 +185,7 @@ func (d *discovery) configPath() string {
 	if _, err := os.Stat(old); err == nil {
 		return old
 	}
-	if xdg := d.env("XDG_CONFIG_HOME"); xdg != "" {
+	if xdg := d.trimmedEnv("XDG_CONFIG_HOME"); xdg != "" {
 		return filepath.Join(xdg, "argocd", "config")
 	}
 	return filepath.Join(home, ".config", "argocd", "config")
@@ -205,12 +206,12 @@ func (d *discovery) chooseServer() (choice, error) {
 	}
 	var named choice
 	if d.file != nil && (d.o.Context != "" || d.file.current != "") {
-		context, err := d.file.contextNamed(orElse(d.o.Context, d.file.current))
+		context, err := d.file.contextNamed(cmp.Or(d.o.Context, d.file.current))
 		switch {
 		case err != nil && (d.o.Context != "" || !d.namedOutsideConfig()):
 			return choice{}, err
 		case err != nil:
-			d.warn("%v; it is not needed, as the server is named elsewhere", err)
+			d.addWarning("%v; it is not needed, as the server is named elsewhere", err)
 		default:
 			named = choice{source: fmt.Sprintf("the context %q in %s", context.name, d.file.path), value: context.server, context: context}
 		}
@@ -222,7 +223,7 @@ func (d *discovery) chooseServer() (choice, error) {
 		all = append(all, choice{source: "--server in ARGOCD_OPTS", value: d.flags.server})
 	}
 	for _, name := range serverVariables() {
-		if value := d.env(name); value != "" {
+		if value := d.trimmedEnv(name); value != "" {
 			all = append(all, choice{source: name, value: value})
 		}
 	}
@@ -234,7 +235,7 @@ func (d *discovery) chooseServer() (choice, error) {
 	}
 	for _, other := range all[1:] {
 		if !sameServer(other.value, all[0].value) && (other.context == nil || d.o.Context != "") {
-			d.warn("%s (%s) is used as the server, and %s (%s) is not", all[0].source, safeText(all[0].value, 200), other.source, safeText(other.value, 200))
+			d.addWarning("%s (%s) is used as the server, and %s (%s) is not", all[0].source, safeText(all[0].value, 200), other.source, safeText(other.value, 200))
 		}
 	}
 	return all[0], nil
@@ -246,7 +247,7 @@ func (d *discovery) namedOutsideConfig() bool {
 		return true
 	}
 	for _, name := range serverVariables() {
-		if d.env(name) != "" {
+		if d.trimmedEnv(name) != "" {
 			return true
 		}
 	}
@@ -260,7 +261,7 @@ func (d *discovery) entryOf(chosen choice) (*configServer, *configUser, error) {
 	}
 	context := chosen.context
 	if context == nil {
-		context = d.file.contextOf(chosen.value, orElse(d.o.Context, d.file.current))
+		context = d.file.contextOf(chosen.value, cmp.Or(d.o.Context, d.file.current))
 	}
 	if context == nil {
 		return nil, nil, nil
@@ -308,7 +309,7 @@ func (d *discovery) useFlags() error {
 	if f.insecure != nil {
 		d.found.Insecure = *f.insecure
 	}
-	if text := d.env("ARGOCD_VERIFY_SSL"); text != "" {
+	if text := d.trimmedEnv("ARGOCD_VERIFY_SSL"); text != "" {
 		verify, err := strconv.ParseBool(strings.ToLower(text))
 		if err != nil {
 			return fmt.Errorf("ARGOCD_VERIFY_SSL is %q; write true or false", safeText(text, 60))
@@ -317,7 +318,7 @@ func (d *discovery) useFlags() error {
 		case f.insecure == nil:
 			d.found.Insecure = !verify
 		case *f.insecure == verify:
-			d.warn("--insecure in ARGOCD_OPTS is used, and ARGOCD_VERIFY_SSL=%s is not", safeText(text, 60))
+			d.addWarning("--insecure in ARGOCD_OPTS is used, and ARGOCD_VERIFY_SSL=%s is not", safeText(text, 60))
 		}
 	}
 	return nil
@@ -339,7 +340,7 @@ func (d *discovery) setAddress(chosen choice, entry *configServer) error {
 	case !strings.Contains(text, "://"):
 		text = scheme + text
 	case plain && strings.HasPrefix(strings.ToLower(text), "https://"):
-		d.warn("%s says https://, which wins over plaintext", chosen.source)
+		d.addWarning("%s says https://, which wins over plaintext", chosen.source)
 	}
 	u, err := parseBase(text)
 	if err != nil {
@@ -367,14 +368,14 @@ func (d *discovery) warnUnsafe() {
 		return // parseBase has read it
 	}
 	switch {
-	case u.Scheme == "http" && !loopback(u.Hostname()):
-		d.warn("%s is plain text: everybody on the way can read the token", d.found.URL)
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		d.addWarning("%s is plain text: everybody on the way can read the token", d.found.URL)
 	case u.Scheme == "https" && d.found.Insecure:
-		d.warn("the certificate of %s is not verified: anybody on the way can pose as it and read the token; a CA file (--server-crt) is the safe way", d.found.URL)
+		d.addWarning("the certificate of %s is not verified: anybody on the way can pose as it and read the token; a CA file (--server-crt) is the safe way", d.found.URL)
 	}
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -141,7 +142,7 @@ func TestDiscoverFindsWhatOthersUse(t *testing.T) {
 		"logged out":                     {config: ".argocd", o: DiscoverOptions{Context: "out"}, env: []string{"ARGOCD_AUTH_TOKEN", "SECRET-ENV"}, url: "https://argocd.example.com/cd", token: "SECRET-ENV"},
 	} {
 		test.o.Getenv = env(test.env...)
-		test.o.Home = home(t, orElse(test.config, "none"), map[bool]string{true: config}[test.config != ""])
+		test.o.Home = home(t, cmp.Or(test.config, "none"), map[bool]string{true: config}[test.config != ""])
 		o, warnings, err := Discover(test.o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

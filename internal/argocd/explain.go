@@ -134,7 +134,7 @@ func (c *Client) explainShape(r request, a *answer, what string) *Error {
 	}
 }
 
-func (c *Client) notJSON(op string, err error) *Error {
+func (c *Client) notJSONError(op string, err error) *Error {
 	return &Error{
 		Instance: c.Name(), Op: op, Status: http.StatusOK, Kind: NotArgoCD, Message: "the answer is not Argo CD's: " + safeText(err.Error(), maxMessage/2),
 		Hint: "check that " + c.URL() + " is the URL of an Argo CD server", Err: err,

@@ -161,7 +161,7 @@ func (c *Client) sendOnce(ctx context.Context, r request) (_ *answer, again time
 	if err != nil {
 		return nil, -1, c.completeError(r.op, err)
 	}
-	watch := newWatch(c.shared.o.Timeout, r.patient, cancel)
+	watch := newIdleTimer(c.shared.o.Timeout, r.patient, cancel)
 	watch.start()
 	resp, err := c.shared.http.Do(q)
 	watch.stop()

@@ -142,7 +142,7 @@ func (d *discovery) chooseToken(user *configUser) error {
 		all = append(all, credential{source: "--auth-token in ARGOCD_OPTS", value: d.flags.token})
 	}
 	for _, name := range tokenVariables() {
-		if value := d.env(name); value != "" {
+		if value := d.trimmedEnv(name); value != "" {
 			all = append(all, credential{name, value, strings.HasSuffix(name, "_FILE")})
 		}
 	}
@@ -150,13 +150,13 @@ func (d *discovery) chooseToken(user *configUser) error {
 		fromFile()
 	}
 	if len(all) == 0 {
-		d.warn("there is no token: only what is open to everyone can be read; set ARGOCD_AUTH_TOKEN, or log in with argocd login")
+		d.addWarning("there is no token: only what is open to everyone can be read; set ARGOCD_AUTH_TOKEN, or log in with argocd login")
 		return nil
 	}
 	chosen := all[0]
 	for _, other := range all[1:] {
 		if other.file != chosen.file || bearer(other.value) != bearer(chosen.value) {
-			d.warn("%s is used as the credential, and %s is not", chosen.source, other.source)
+			d.addWarning("%s is used as the credential, and %s is not", chosen.source, other.source)
 		}
 	}
 	if chosen.file {

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -45,7 +46,7 @@ func newTransport(o Options) (*http.Transport, error) {
 			pool = x509.NewCertPool() // a machine without a pool only trusts this authority
 		}
 		if !pool.AppendCertsFromPEM(ca) {
-			return nil, fmt.Errorf("there is no certificate in %s; it must be PEM", orElse(o.CAFile, "the certificate authority's data"))
+			return nil, fmt.Errorf("there is no certificate in %s; it must be PEM", cmp.Or(o.CAFile, "the certificate authority's data"))
 		}
 		conf.RootCAs = pool
 	}
@@ -119,11 +120,4 @@ func isLogin(u *url.URL) bool {
 		}
 	}
 	return false
-}
-
-func orElse(text, other string) string {
-	if text != "" {
-		return text
-	}
-	return other
 }

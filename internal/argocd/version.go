@@ -88,7 +88,7 @@ func (c *Client) version(ctx context.Context) (Version, error) {
 	var said struct{ Version string }
 	age := versionAge
 	if err := json.Unmarshal(body, &said); err != nil {
-		return Version{}, c.notJSON("version", err)
+		return Version{}, c.notJSONError("version", err)
 	}
 	if v, err = ParseVersion(said.Version); err != nil {
 		// A custom build: its lists work all the same.

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// waitForEnd returns the document once the result has ended; ctx ends the waiting with its error.
+// waitForEnd waits until the result has ended and returns its document. The error is ctx's, or *NotFound if the result is gone.
 func (r *Result) waitForEnd(ctx context.Context) (*view, error) {
 	for {
 		v, w, err := r.complete()
@@ -66,9 +66,9 @@ func (r *Result) waitForMore(ctx context.Context, w *Writer) error {
 	}
 }
 
-// checkWriter returns *NotFound if the process that writes the result has died without finishing it: then the lock can be taken
-// exclusively and there is no meta file. It returns nil otherwise, also if another reader holds the lock. For a moment it gives up this
-// reader's own lock; if it cannot get that back, the error is *NotFound too.
+// checkWriter returns *NotFound if the process that writes the result has died without finishing it: then the lock can be taken exclusively
+// and there is no meta file. Otherwise it returns nil, also if another reader holds the lock. It gives up this reader's own lock for a
+// moment; if it cannot get that back, the error is *NotFound too.
 func (r *Result) checkWriter() error {
 	filelock.Unlock(r.lock)
 	alone, err := filelock.Try(r.lock, filelock.Exclusive)
@@ -118,7 +118,8 @@ func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {
 	}
 }
 
-// piece reads bytes from up to to, and moves both ends so that no character is cut. total and complete are those of the text so far.
+// piece reads the stored text from offset from to offset to, and moves both so that no character is cut. total and complete are those of
+// the text so far.
 func (r *Result) piece(from, to, total int64, complete bool) (Piece, error) {
 	b := make([]byte, to-from)
 	if n, err := r.text.ReadAt(b, from); n < len(b) && err != nil && err != io.EOF {
@@ -130,7 +131,7 @@ func (r *Result) piece(from, to, total int64, complete bool) (Piece, error) {
 		}
 	}
 	if to < total || !complete {
-		b = b[:len(b)-openRune(b)]
+		b = b[:len(b)-incompleteRune(b)]
 	}
 	return Piece{Text: b, From: from, To: from + int64(len(b)), Total: total, Complete: complete}, nil
 }

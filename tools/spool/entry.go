@@ -73,7 +73,7 @@ type meta struct {
 	Parts    int      `json:"parts"`
 }
 
-// check returns an error if the numbers contradict each other: reading by such numbers would leave the file or never end.
+// check returns an error if the numbers contradict each other: with such numbers a reader would leave the file or never end.
 func (m *meta) check() error {
 	ok := m.Version == version && m.DocBegin >= 0 && m.DocBegin <= m.DocEnd && m.DocEnd <= m.Stored &&
 		m.Items >= 0 && m.Pages >= 0 && m.Pages <= m.Items && m.Large >= 0 && m.Large <= m.Items && m.Blocks >= 0 &&
@@ -105,6 +105,8 @@ func readHead(root *os.Root, name string) (*head, error) {
 	return &h, nil
 }
 
+// readMeta reads the meta file of a result. The error is os.ErrNotExist while the result is being written, *errDamaged for invalid
+// contents.
 func readMeta(root *os.Root, name string) (*meta, error) {
 	var m meta
 	if err := readJSON(root, name+"/"+metaFile, maxMetaLen, &m); err != nil {
@@ -130,8 +132,8 @@ func readJSON(root *os.Root, name string, maxBytes int64, into any) error {
 	return nil
 }
 
-// writeJSON writes v to a file that appears at once and whole. It is Volatile: a power cut ends the sessions that have the handles, and a
-// result whose head or meta cannot be read is removed at the next sweep.
+// writeJSON writes v to a file that appears at once and complete. The file is not synced, and a power cut may lose it: that also ends the
+// sessions that have the handles, and a result whose head or meta cannot be read is removed at the next sweep.
 func writeJSON(dir *os.Root, name string, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {

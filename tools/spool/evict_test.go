@@ -100,7 +100,7 @@ func TestEvictionOrder(t *testing.T) {
 		if _, err := reader.Page(t.Context(), 1, 0); err != nil {
 			t.Fatal(err)
 		}
-		_ = s.locked(func(l *ledger) error { // as if it had been used long ago
+		_ = s.withLedger(func(l *ledger) error { // as if it had been used long ago
 			i := reader.id
 			l.find(i).used, l.changed = 0, true
 			return nil

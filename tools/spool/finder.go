@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
 )
 
-// extent is the place of an object in the text, with the places of the keys that lead to it.
+// extent is the position of an object in the text, with the positions of the keys that lead to it.
 type extent struct {
 	begin, end int64
 	keys       [][2]int64
@@ -42,7 +42,7 @@ const (
 
 func newFinder(w *Writer, p *part) *finder { return &finder{w: w, p: p} }
 
-// feed processes text that is already stored; b is the last of the part so far.
+// feed processes b, which is stored already and ends where the part ends so far.
 func (f *finder) feed(b []byte) error {
 	if f.mode == undecided {
 		b = f.chooseMode(b)
@@ -65,8 +65,8 @@ func (f *finder) feed(b []byte) error {
 	return f.err()
 }
 
-// chooseMode chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns what is left of b for that mode;
-// nil if there is no such byte in b.
+// chooseMode chooses JSON or lines by the first byte that is not white space or a byte order mark, and returns the bytes of b to process in
+// that mode; nil if there is no such byte in b.
 func (f *finder) chooseMode(b []byte) []byte {
 	for i, c := range b {
 		at := f.p.end - int64(len(b)) + int64(i)
@@ -86,18 +86,19 @@ func (f *finder) chooseMode(b []byte) []byte {
 	return nil
 }
 
-// beginLines drops what was found as JSON, and begins again at the part's beginning with lines. The caller then gives it the text that is
-// already stored, by catchUp.
+// beginLines drops what was found as JSON, and begins again with lines at the part's beginning. The caller then passes the text that is
+// already stored to catchUp.
 func (f *finder) beginLines() {
 	f.mode, f.js = asLines, nil
 	f.w.release(f.now)
 	f.w.release(f.best)
 	f.now, f.best = nil, nil
-	f.lines = f.w.paging(rulesFor(Lines, DefaultPageLines, int64(f.w.head.PageBytes), false), f.p.begin)
-	f.ls = newLineScanner(f.line, f.p.begin, f.lines.longest())
+	f.lines = f.w.newPaging(rulesFor(Lines, DefaultPageLines, int64(f.w.head.PageBytes), false), f.p.begin)
+	f.ls = newLineScanner(f.addLine, f.p.begin, f.lines.longestLine())
 }
 
-func (f *finder) line(start, end int64) bool {
+// addLine adds a line, at [start,end) of the text, to the page table. It always returns true, so that the scanner goes on.
+func (f *finder) addLine(start, end int64) bool {
 	f.lines.add(start, end)
 	return true
 }
@@ -152,11 +153,12 @@ func (f *finder) Opened(off int64) {
 		return
 	}
 	wrapped := f.js.Depth() > 0
-	f.now = f.w.paging(rulesFor(Array, f.w.head.PageItems, int64(f.w.head.PageBytes), wrapped), off)
+	f.now = f.w.newPaging(rulesFor(Array, f.w.head.PageItems, int64(f.w.head.PageBytes), wrapped), off)
 	f.now.end = off + 1
 	f.now.keys = f.js.Keys(f.js.Depth())
 }
 
+// Item adds an item of the array under way, at [start,end) of the text. It always returns true, so that the parser goes on.
 func (f *finder) Item(start, end int64) bool {
 	if f.now != nil {
 		f.now.add(start, end)
@@ -177,6 +179,7 @@ func (f *finder) Closed(end int64) {
 	f.now = nil
 }
 
+// Object remembers the largest object at each depth.
 func (f *finder) Object(depth int, start, end int64) {
 	if end-start > f.maps[depth].size() {
 		f.maps[depth] = extent{start, end, f.js.Keys(depth)}
@@ -204,7 +207,7 @@ func (f *finder) growing() *paging {
 	return f.best
 }
 
-// finish returns the page table of the part, whose text is complete. cut says that the text broke off, so JSON may lack its end.
+// finish returns the page table of the part, whose text has ended. cut means that the text broke off, so JSON may lack its end.
 func (f *finder) finish(cut bool) (*paging, error) {
 	switch {
 	case f.w.frozenPart == f.p && f.mode != asLines:
@@ -217,7 +220,7 @@ func (f *finder) finish(cut bool) (*paging, error) {
 		if array != nil {
 			return array, f.err()
 		}
-		if e := f.largest(); f.js.Whole() && e.size() > 2 {
+		if e := f.innermostObject(); f.js.Whole() && e.size() > 2 {
 			return f.members(e)
 		}
 	}
@@ -232,9 +235,9 @@ func (f *finder) finish(cut bool) (*paging, error) {
 	return f.lines, f.err()
 }
 
-// largest returns the object that holds nearly everything: the whole document, or the innermost object in it that still has 90 % of the one
-// around it.
-func (f *finder) largest() extent {
+// innermostObject returns the object whose members are the items: the whole document, or the innermost object in it that still has 90 % of
+// the one around it.
+func (f *finder) innermostObject() extent {
 	e := f.maps[0]
 	for _, inner := range f.maps[1:] {
 		if 10*inner.size() < 9*e.size() {
@@ -245,9 +248,9 @@ func (f *finder) largest() extent {
 	return e
 }
 
-// members returns the page table of an object's members, by reading the text again; the lines if it has no members.
+// members returns a page table of an object's members, for which it reads the text again. If the object has none, it returns one of lines.
 func (f *finder) members(e extent) (*paging, error) {
-	p := f.w.paging(rulesFor(Object, f.w.head.PageItems, int64(f.w.head.PageBytes), len(e.keys) > 0), e.begin)
+	p := f.w.newPaging(rulesFor(Object, f.w.head.PageItems, int64(f.w.head.PageBytes), len(e.keys) > 0), e.begin)
 	p.end, p.keys = e.begin+1, e.keys
 	err := walkAll(context.Background(), f.w.text, p, e.begin+1, e.end-1, nil)
 	p.close = e.end

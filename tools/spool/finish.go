@@ -15,8 +15,8 @@ import (
 // manyBlocks is the number of text blocks above which each is an item, even if one of them is much larger than the others.
 const manyBlocks = 20
 
-// endPart ends the part under way, if there is one. Of the texts and of the other parts only the largest is kept. With cut, errors of
-// writing are ignored.
+// endPart ends the part under way, if there is one. Of the texts and of the other parts only the largest is kept. With cut set it ignores
+// write errors.
 func (w *Writer) endPart(cut bool) error {
 	p := w.part
 	if p == nil {
@@ -32,7 +32,7 @@ func (w *Writer) endPart(cut bool) error {
 	p.end = max(p.end, p.begin)
 	w.hash.Sum(p.sum[:0])
 	if p.kind == Text {
-		if err := w.blockOf(p); err != nil && !cut {
+		if err := w.addBlocks(p); err != nil && !cut {
 			return err
 		}
 	}
@@ -61,8 +61,8 @@ func (w *Writer) releaseTables(p *part) {
 	}
 }
 
-// blockOf adds the rows of a text part to the table of blocks: one, or several for a long text, which is cut like a long line.
-func (w *Writer) blockOf(p *part) error {
+// addBlocks adds the rows of a text part to the table of blocks: one, or several for a long text, which is cut like a long line.
+func (w *Writer) addBlocks(p *part) error {
 	if p.size() == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (w *Writer) blockOf(p *part) error {
 	for at := p.begin; at < p.end; {
 		end := p.end
 		if end-at > longest {
-			cut, err := runeEnd(w.text, at+longest)
+			cut, err := runeStart(w.text, at+longest)
 			if err != nil {
 				return err
 			}
@@ -85,8 +85,8 @@ func (w *Writer) blockOf(p *part) error {
 	return w.blocks.err
 }
 
-// runeEnd returns the last offset up to off at which a character begins.
-func runeEnd(text io.ReaderAt, off int64) (int64, error) {
+// runeStart returns the last offset up to off at which a character begins.
+func runeStart(text io.ReaderAt, off int64) (int64, error) {
 	var b [4]byte
 	from := max(0, off-3)
 	n, err := text.ReadAt(b[:off-from+1], from)
@@ -105,7 +105,7 @@ func runeEnd(text io.ReaderAt, off int64) (int64, error) {
 // an error of Write or of Complete itself, the result can still be ended by Cut or Discard.
 func (w *Writer) Complete(o Final) error { return w.finish("", o.Error) }
 
-// Cut ends a result that broke off; reason is a sentence for readers. What has come can be read, of an array without an end its whole
+// Cut ends a result that broke off; reason is a sentence for readers. The text so far can be read; of an array without an end, its complete
 // items.
 func (w *Writer) Cut(reason string) error {
 	if reason == "" {
@@ -134,11 +134,11 @@ func (w *Writer) finish(cut string, failed bool) error {
 		w.err, w.ending = nil, true
 		_ = w.text.Truncate(w.size) // removes what a failed write left
 		for _, p := range w.pagings() {
-			p.pages.retry()
-			p.large.retry()
+			p.pages.clearError()
+			p.large.clearError()
 		}
 		if w.blocks != nil {
-			w.blocks.retry()
+			w.blocks.clearError()
 		}
 	}
 	m, err := w.writeDocument(cut, failed)
@@ -153,7 +153,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	w.meta = m
 	w.notify()
 	w.releaseFiles()
-	return w.s.locked(func(l *ledger) error {
+	return w.s.withLedger(func(l *ledger) error {
 		delete(w.s.live, w.id)
 		if a := l.find(w.id); a != nil {
 			a.writing, a.bytes, l.changed = false, w.s.diskUse(w.id.String()), true
@@ -162,7 +162,7 @@ func (w *Writer) finish(cut string, failed bool) error {
 	})
 }
 
-// pagings returns all page tables that the writer has made, also those that are not used at present.
+// pagings returns all page tables that the writer has created, also those that are free to be used again.
 func (w *Writer) pagings() []*paging {
 	all := append(slices.Clone(w.idlePagings), w.frozenPaging)
 	for _, p := range []*part{w.best, w.other, w.part} {
@@ -173,7 +173,7 @@ func (w *Writer) pagings() []*paging {
 	return slices.DeleteFunc(all, func(p *paging) bool { return p == nil })
 }
 
-// releaseFiles gives up one use of the files, the writer's or a reader's, and closes them with the last. The caller holds w.mu.
+// releaseFiles ends one use of the files, the writer's or a reader's, and closes them with the last. The caller holds w.mu.
 func (w *Writer) releaseFiles() {
 	if w.refs--; w.refs > 0 {
 		return
@@ -219,7 +219,7 @@ func (w *Writer) writeDocument(cut string, failed bool) (*meta, error) {
 	m.Wrapped = len(table.keys) > 0
 	m.SHA256 = fmt.Sprintf("%x", doc.sum)
 	for _, k := range table.keys {
-		m.Keys = append(m.Keys, w.key(k))
+		m.Keys = append(m.Keys, w.readKey(k))
 	}
 	w.best, w.other = doc, nil
 	err = errors.Join(w.s.full(table.pages.flush()), w.s.full(table.large.flush()))
@@ -269,7 +269,7 @@ func (w *Writer) writeBlockDocument(m *meta) error {
 	if err != nil {
 		return err
 	}
-	p := w.paging(rulesFor(Blocks, w.head.PageItems, int64(w.head.PageBytes), false), first[1])
+	p := w.newPaging(rulesFor(Blocks, w.head.PageItems, int64(w.head.PageBytes), false), first[1])
 	p.end = first[1]
 	count := w.blocks.len()
 	for i := range count {
@@ -294,8 +294,8 @@ func (w *Writer) writeBlockDocument(m *meta) error {
 	return err
 }
 
-// key returns a key of the path to the items, by its place in the text; "" if it is too long to be shown.
-func (w *Writer) key(at [2]int64) string {
+// readKey returns the key of an object that is at [at[0],at[1]) of the text; "" if it cannot be read or is too long to be shown.
+func (w *Writer) readKey(at [2]int64) string {
 	b := make([]byte, min(at[1]-at[0], 1024))
 	var key string
 	if _, err := w.text.ReadAt(b, at[0]); err != nil || json.Unmarshal(b, &key) != nil {
@@ -314,7 +314,7 @@ func (w *Writer) Discard() error {
 	w.gone = true
 	w.notify()
 	w.releaseFiles()
-	return w.s.locked(func(l *ledger) error {
+	return w.s.withLedger(func(l *ledger) error {
 		delete(w.s.live, w.id)
 		l.remove(w.id)
 		return w.s.root.RemoveAll(w.id.String())

@@ -13,10 +13,11 @@ import (
 
 // Words matches texts that are to be forgotten.
 type Words interface {
-	// In reports whether a text contains one of them, Read whether what a reader yields does.
+	// In reports whether a text contains one of the words.
 	In(text []byte) bool
+	// Read reports whether the text that a reader yields contains one of the words.
 	Read(r io.Reader) (bool, error)
-	// Overwrite overwrites them in a file, without changing its length, and returns how many places it overwrote.
+	// Overwrite overwrites the words in a file, without changing its length, and returns how many places it overwrote.
 	Overwrite(f interface {
 		io.ReaderAt
 		io.WriterAt
@@ -32,14 +33,14 @@ type Forgotten struct {
 }
 
 // Forget removes the results that contain certain words, in their text or in the parameters of their call, and returns them. In a result
-// that is being read or written the words are overwritten; if it is being written that is also an error, because its later text is not
-// checked. With dry nothing is changed.
+// that is being read or written the words are overwritten; for one that is being written it also returns an error, because its later text
+// is not checked. With dry it only returns the results and changes nothing.
 func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 	if s.unusable != nil {
 		return nil, s.unusable
 	}
 	var all []id
-	if err := s.locked(func(l *ledger) error {
+	if err := s.withLedger(func(l *ledger) error {
 		for _, a := range l.accounts {
 			all = append(all, a.id)
 		}
@@ -58,7 +59,7 @@ func (s *Spool) Forget(words Words, dry bool) (list []Forgotten, err error) {
 		f := Forgotten{Name: i.String()}
 		if !dry {
 			gone := false
-			oneErr := s.locked(func(l *ledger) error {
+			oneErr := s.withLedger(func(l *ledger) error {
 				a := l.find(i)
 				if a == nil {
 					gone = true // evicted meanwhile

@@ -15,14 +15,14 @@ const maxWidth = 1 << 10
 // item is quicker.
 const maxLooks = 1000
 
-// isNarrowable reports whether a unit is only searched around the literals: it is too large for memory, and the length of every match is
-// bounded.
+// isNarrowable reports whether a unit is matched only around the literals in it: it is too large for memory, and the length of every match
+// is bounded.
 func (s *search) isNarrowable(u unit) bool {
 	return u.end-u.start > scanBuffer/2 && s.p.width > 0 && s.looks < maxLooks && s.v.m.Shape != Lines
 }
 
-// matchNear looks for a match around at, where a literal is, and returns where to look next: behind the unit if there was a match, else the
-// next byte.
+// matchNear looks for a match around at, the offset of a literal, and counts it. It returns the offset from which the search goes on:
+// behind the unit if there was a match, else the next byte.
 func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -36,7 +36,7 @@ func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error)
 	for from > u.start && len(b) > 0 && !utf8.RuneStart(b[0]) { // skips the rest of a character
 		b, from = b[1:], from+1
 	}
-	b = b[:len(b)-openRune(b)]
+	b = b[:len(b)-incompleteRune(b)]
 	found := s.p.re.FindIndex(b)
 	if found == nil {
 		s.looks++
@@ -46,7 +46,7 @@ func (s *search) matchNear(ctx context.Context, u unit, at int64) (int64, error)
 	return u.end, nil
 }
 
-// matchLarge searches a unit that is too large for memory while reading it: slower, with the same result.
+// matchLarge matches a unit that is too large for memory by reading it as a stream: slower, with the same result.
 func (s *search) matchLarge(ctx context.Context, u unit) error {
 	in := bufio.NewReaderSize(&contextReader{ctx, io.NewSectionReader(s.r.text, u.start, u.end-u.start)}, pageBuffer)
 	at := s.p.re.FindReaderIndex(in)
@@ -68,6 +68,7 @@ type contextReader struct {
 	r   io.Reader
 }
 
+// Read reads at most 4 KiB, or returns the context's error once that has ended.
 func (l *contextReader) Read(p []byte) (int, error) {
 	if err := l.ctx.Err(); err != nil {
 		return 0, err
@@ -76,8 +77,8 @@ func (l *contextReader) Read(p []byte) (int, error) {
 	return l.r.Read(p[:min(len(p), 4<<10)])
 }
 
-// width returns the most bytes that a match of the expression can have; ok is false if that is unbounded, or if the match also depends on
-// the text around it, as with ^ and \b.
+// width returns the greatest length in bytes of a match of the expression; ok is false if that is unbounded, or if the match also depends
+// on the text around it, as with ^ and \b.
 func width(re *syntax.Regexp) (n int, ok bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpNoMatch:

@@ -24,7 +24,7 @@ type id [16]byte
 
 func (i id) String() string { return hex.EncodeToString(i[:]) }
 
-// parseID reads an ID in the form that id.String has.
+// parseID parses an id in the form that String returns; ok is false for any other text.
 func parseID(name string) (i id, ok bool) {
 	b, err := hex.DecodeString(name)
 	if err != nil || len(b) != len(i) {
@@ -68,19 +68,21 @@ func (l *ledger) find(i id) *account {
 	return nil
 }
 
+// remove removes the account of an entry, if there is one.
 func (l *ledger) remove(i id) {
 	l.accounts = slices.DeleteFunc(l.accounts, func(a account) bool { return a.id == i })
 	l.changed = true
 }
 
-func (l *ledger) bytes() (sum int64) {
+// totalBytes returns the bytes of all accounts.
+func (l *ledger) totalBytes() (sum int64) {
 	for _, a := range l.accounts {
 		sum += a.bytes
 	}
 	return sum
 }
 
-// encode returns the ledger as bytes, with a checksum at the end.
+// encode returns the ledger in the form that decodeLedger reads, with a checksum at the end.
 func (l *ledger) encode() []byte {
 	b := append(make([]byte, 0, 16+len(l.accounts)*accountSize), ledgerMagic...)
 	for _, a := range l.accounts {
@@ -120,9 +122,9 @@ func decodeLedger(b []byte) (*ledger, bool) {
 	return l, true
 }
 
-// locked calls fn with the ledger, while no other goroutine or process can use it, and writes it back if fn changed it. Directories of
-// evicted entries are removed afterwards, without the lock between processes.
-func (s *Spool) locked(fn func(l *ledger) error) error {
+// withLedger calls fn with the ledger, while no other goroutine or process can use it, and writes the ledger back if fn changed it. It then
+// deletes the directories of entries that fn evicted, without the lock between processes. The error is fn's, or os.ErrClosed.
+func (s *Spool) withLedger(fn func(l *ledger) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -151,7 +153,7 @@ func (s *Spool) locked(fn func(l *ledger) error) error {
 	return err
 }
 
-// readLedger reads the ledger, or builds it from the folders of the results if it is missing or damaged.
+// readLedger reads the ledger, or builds it from the directories of the results if it is missing or damaged.
 func (s *Spool) readLedger() *ledger {
 	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_RDONLY, 0)
 	if err == nil {
@@ -162,11 +164,11 @@ func (s *Spool) readLedger() *ledger {
 			}
 		}
 	}
-	return s.rebuild()
+	return s.rebuildLedger()
 }
 
-// writeLedger writes the ledger in place, without a sync: a torn write, also after a power cut, is noticed by the checksum, and the ledger
-// is then made from the directories.
+// writeLedger overwrites the ledger's file without a sync: a torn write, also after a power cut, is noticed by the checksum, and the ledger
+// is then rebuilt from the directories.
 func (s *Spool) writeLedger(l *ledger) error {
 	f, err := statefile.OpenIn(s.root, ledgerFile, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -180,8 +182,8 @@ func (s *Spool) writeLedger(l *ledger) error {
 	return f.Truncate(int64(len(b)))
 }
 
-// rebuild returns a ledger made from the directories.
-func (s *Spool) rebuild() *ledger {
+// rebuildLedger returns a ledger made from the directories.
+func (s *Spool) rebuildLedger() *ledger {
 	l := &ledger{changed: true}
 	for _, name := range s.names() {
 		if i, ok := parseID(name); ok {
@@ -226,7 +228,7 @@ func (s *Spool) diskUse(name string) (sum int64) {
 	return sum
 }
 
-// names returns the names in the spool's folder, sorted; as many as can be read.
+// names returns the names in the spool's directory, sorted; those that cannot be read are missing.
 func (s *Spool) names() []string {
 	d, err := s.root.Open(".")
 	if err != nil {
@@ -238,13 +240,14 @@ func (s *Spool) names() []string {
 	return names
 }
 
+// expired reports whether a result created at that time, in Unix milliseconds, is too old to be read.
 func (s *Spool) expired(created int64) bool {
 	return time.Since(time.UnixMilli(created)) >= s.o.MaxAge
 }
 
-// freeLine returns how many bytes the spool leaves free on its file system; 0 if there is no bound or the free space is not known. On a
-// disk that was nearly full when the spool was opened it is half of what was free then.
-func freeLine(o Options) int64 {
+// minimumFree returns how many bytes the spool leaves free on its file system; 0 if there is no bound or the free space is not known. On a
+// disk that is nearly full now it is half of what is free.
+func minimumFree(o Options) int64 {
 	if o.FreeMin < 0 {
 		return 0
 	}
@@ -259,8 +262,8 @@ func freeLine(o Options) int64 {
 	return min(line, free/2)
 }
 
-// makeRoom evicts expired entries, then the least recently used ones, until bytes more in the ledger, written more on the disk and results
-// more entries fit. The error is a *[Full]. The caller holds the ledger.
+// makeRoom evicts expired entries, then the least recently used ones, until there is room for that many more bytes in the ledger, bytes
+// written to the disk, and entries. The error is a *[Full]. The caller has the ledger locked.
 func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 	free, known := int64(0), false
 	if s.freeLine > 0 {
@@ -270,7 +273,7 @@ func (s *Spool) makeRoom(l *ledger, bytes, written int64, results int) error {
 		switch {
 		case len(l.accounts)+results > s.o.MaxResults:
 			return "count"
-		case l.bytes()+bytes > int64(s.o.MaxBytes):
+		case l.totalBytes()+bytes > int64(s.o.MaxBytes):
 			return "quota"
 		case known && free-written < s.freeLine:
 			return "disk"

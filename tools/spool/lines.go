@@ -23,7 +23,8 @@ func newLineScanner(tell func(start, end int64) bool, off, longest int64) *lineS
 	return &lineScanner{tell: tell, off: off, start: off, longest: max(longest, 2*utf8.UTFMax)}
 }
 
-func (s *lineScanner) end(at int64) {
+// endLine ends the line under way at an offset.
+func (s *lineScanner) endLine(at int64) {
 	start := s.start
 	s.start = at
 	s.stopped = !s.tell(start, at)
@@ -39,7 +40,7 @@ func (s *lineScanner) feed(b []byte) int {
 			window := b[i:min(int64(len(b)), int64(i)+rest)]
 			if n := bytes.IndexByte(window, '\n'); n >= 0 {
 				i += n + 1
-				s.end(base + int64(i))
+				s.endLine(base + int64(i))
 			} else {
 				i += len(window)
 			}
@@ -48,9 +49,9 @@ func (s *lineScanner) feed(b []byte) int {
 		switch {
 		case b[i] == '\n':
 			i++
-			s.end(base + int64(i))
+			s.endLine(base + int64(i))
 		case utf8.RuneStart(b[i]):
-			s.end(base + int64(i))
+			s.endLine(base + int64(i))
 		default:
 			i++
 		}
@@ -59,15 +60,15 @@ func (s *lineScanner) feed(b []byte) int {
 	return i
 }
 
-// finish ends the last line if it has no newline at its end.
+// finish ends the last line if the text does not end in a newline.
 func (s *lineScanner) finish() {
 	if s.off > s.start && !s.stopped {
-		s.end(s.off)
+		s.endLine(s.off)
 	}
 }
 
-// openRune returns the number of bytes at the end of b that are the beginning of an incomplete character.
-func openRune(b []byte) int {
+// incompleteRune returns the number of bytes at the end of b that are the beginning of an incomplete character; 0 if there is none.
+func incompleteRune(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
 			if !utf8.FullRune(tail) {
@@ -79,8 +80,9 @@ func openRune(b []byte) int {
 	return 0
 }
 
-// repair appends b to dst, with U+FFFD for each byte that is not UTF-8, as far as dst has capacity, and returns dst and what is left of b.
-func repair(dst, b []byte) (good, rest []byte) {
+// appendValid appends b to dst, with U+FFFD for each byte that is not UTF-8, until the capacity of dst is used up. It returns dst and the
+// rest of b.
+func appendValid(dst, b []byte) (good, rest []byte) {
 	for len(b) > 0 && len(dst)+utf8.UTFMax <= cap(dst) {
 		r, size := utf8.DecodeRune(b)
 		dst = utf8.AppendRune(dst, r)

@@ -327,7 +327,7 @@ func TestOtherPageSizesAreKept(t *testing.T) {
 	if n := len(names(t, s, h)); n != 9 { // head, lock, text, meta, pages.1, and four tables
 		t.Errorf("%v", names(t, s, h))
 	}
-	must(t, s.locked(func(l *ledger) error {
+	must(t, s.withLedger(func(l *ledger) error {
 		if disk := s.diskUse(l.accounts[0].id.String()); l.accounts[0].bytes != disk {
 			t.Errorf("the ledger has %d bytes, the disk %d", l.accounts[0].bytes, disk)
 		}

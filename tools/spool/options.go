@@ -51,8 +51,8 @@ type Options struct {
 	Journal *journal.Journal
 }
 
-// defaults fills in missing options. One result may not be larger than all.
-func (o *Options) defaults() {
+// setDefaults sets the options that are not set. One result may not be larger than all.
+func (o *Options) setDefaults() {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
@@ -94,8 +94,8 @@ type Source struct {
 // MaxServerPage bounds Source.ServerPage, in bytes.
 const MaxServerPage = 120
 
-// defaults fills in missing values and moves the others into their bounds. A call that is too long to be repeated is dropped.
-func (s *Source) defaults() {
+// setDefaults sets missing values and moves the others into their bounds. A call that is longer than MaxCall is dropped.
+func (s *Source) setDefaults() {
 	s.ServerPage = limit.Clip(s.ServerPage, MaxServerPage)
 	if s.PageBytes <= 0 {
 		s.PageBytes = DefaultPageBytes
@@ -131,8 +131,8 @@ const (
 	Lines  Shape = "lines"
 )
 
-// itemsOn returns the default page size of a shape (for all but lines that is items) and the largest one, in items.
-func (s Shape) itemsOn(items int) (def, maxBytes int) {
+// pageSizes returns the default number of items on a page of this shape, which is items for all but lines, and the largest number.
+func (s Shape) pageSizes(items int) (def, most int) {
 	if s == Lines {
 		return DefaultPageLines, MaxPageLines
 	}

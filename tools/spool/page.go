@@ -33,13 +33,13 @@ func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 			p, err := r.pageOf(ctx, v, n, size)
 			if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
 				r.mu.Lock()
-				err = r.remake(v)
+				err = r.rebuildTables(v)
 				r.mu.Unlock()
 				if err == nil {
 					p, err = r.pageOf(ctx, v, n, size)
 				}
 				if errors.As(err, &damaged) {
-					return Page{}, r.giveUp()
+					return Page{}, r.markDamaged()
 				}
 			}
 			return p, err
@@ -58,9 +58,9 @@ func (r *Result) Page(ctx context.Context, n, size int) (Page, error) {
 	}
 }
 
-// clamp returns the page size to use when size is asked for: def if it is 0, the largest one if it is larger.
-func clamp(shape Shape, size, def int) int {
-	_, maxBytes := shape.itemsOn(def)
+// pageSize returns the page size to use when size is asked for: def if it is 0, the largest one if it is larger.
+func pageSize(shape Shape, size, def int) int {
+	_, maxBytes := shape.pageSizes(def)
 	if size <= 0 {
 		return def
 	}
@@ -70,14 +70,14 @@ func clamp(shape Shape, size, def int) int {
 // pageOf returns page n, counted from 1, of a document that has ended, with size items per page. An empty document has one empty page; any
 // other number that does not exist is [*NoPage].
 func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error) {
-	size = clamp(v.m.Shape, size, v.m.PerPage)
+	size = pageSize(v.m.Shape, size, v.m.PerPage)
 	m := v.m
 	src := source{r: r, rules: v.rules, large: v.large, begin: m.Begin, end: m.Last}
-	first, next, total, err := r.rows(ctx, v, &src, n, size)
+	first, next, total, err := r.pageRows(ctx, v, &src, n, size)
 	if err != nil {
 		return Page{}, err
 	}
-	p := Page{Number: n, Size: size, TotalPages: total, TotalItems: m.Items, Complete: true, Cut: m.Cut, JSON: v.rules.json()}
+	p := Page{Number: n, Size: size, TotalPages: total, TotalItems: m.Items, Complete: true, Cut: m.Cut, JSON: v.rules.isJSON()}
 	if m.Items == 0 && n == 1 { // an empty result has an empty page
 		p.TotalPages, p.JSON = 1, false
 		return p, nil
@@ -85,7 +85,7 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 	if n < 1 || int64(n) > p.TotalPages {
 		return Page{}, &NoPage{Page: int64(n), Pages: p.TotalPages, Size: size, Noun: m.Shape.Noun(), Items: m.Items}
 	}
-	if m.Depth > 0 && v.envelope() <= envelopeOf(int64(r.head.PageBytes)) {
+	if m.Depth > 0 && v.envelopeSize() <= envelopeBytes(int64(r.head.PageBytes)) {
 		if src.prolog, src.epilog, err = r.readEnvelope(m); err != nil {
 			return Page{}, err
 		}
@@ -95,12 +95,12 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 	return p, err
 }
 
-// rows returns the rows with which page n and the page behind it begin, and the number of pages.
-func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (first, next row, total int64, err error) {
+// pageRows returns the row of the first item on page n and that of the page behind it, and the number of pages.
+func (r *Result) pageRows(ctx context.Context, v *view, src *source, n, size int) (first, next row, total int64, err error) {
 	m, last := v.m, row{v.m.Items, v.m.Last}
 	if size != m.PerPage && m.exceedsTable(size, v.rules.budget) {
 		var ok bool
-		if first, next, total, ok, err = src.locate(ctx, size, int64(n), true); !ok {
+		if first, next, total, ok, err = src.findPage(ctx, size, int64(n), true); !ok {
 			next = last
 		}
 		return first, next, total, err
@@ -108,7 +108,7 @@ func (r *Result) rows(ctx context.Context, v *view, src *source, n, size int) (f
 	pages := v.pages
 	if size != m.PerPage {
 		r.mu.Lock()
-		pages, err = r.pagesOf(ctx, v, size)
+		pages, err = r.tableOfSize(ctx, v, size)
 		r.mu.Unlock()
 		if err != nil {
 			return first, next, 0, err
@@ -143,8 +143,8 @@ func (r *Result) readEnvelope(m *meta) (prolog, epilog []byte, err error) {
 	return prolog, epilog, nil
 }
 
-// pageSoFar returns a page of a result that is still written; ok is false if not all of its items are there yet. The first call for which
-// there is a page fixes the document.
+// pageSoFar returns a page of a result that is still being written; ok is false if not all of its items are there yet. The first page that
+// is returned decides which part of the result is the document.
 func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, bool, error) {
 	w.mu.Lock()
 	p := w.part
@@ -163,12 +163,12 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 	if w.frozenPaging == nil { // from here on this is the document
 		w.frozenPaging, w.frozenPart = g, p
 	}
-	size = clamp(g.shape, size, g.items)
+	size = pageSize(g.shape, size, g.items)
 	count, end, pages, begin := g.count, g.end, g.pages.len(), g.begin
 	docBegin, depth := p.begin, len(g.keys)
 	w.mu.Unlock()
 
-	page := Page{Number: n, Size: size, TotalPages: pages, TotalItems: count, JSON: g.json()}
+	page := Page{Number: n, Size: size, TotalPages: pages, TotalItems: count, JSON: g.isJSON()}
 	src := source{r: r, rules: g.rules, large: g.large, begin: begin, end: end}
 	var first, next row
 	var err error
@@ -181,7 +181,7 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 		}
 	} else {
 		var ok bool
-		if first, next, _, ok, err = src.locate(ctx, size, int64(n), false); err == nil && !ok {
+		if first, next, _, ok, err = src.findPage(ctx, size, int64(n), false); err == nil && !ok {
 			return Page{}, false, nil
 		}
 		page.TotalPages = 0
@@ -189,7 +189,7 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 	if err != nil {
 		return Page{}, false, err
 	}
-	if length := begin - docBegin + int64(depth); depth > 0 && length <= envelopeOf(int64(r.head.PageBytes)) {
+	if length := begin - docBegin + int64(depth); depth > 0 && length <= envelopeBytes(int64(r.head.PageBytes)) {
 		if src.prolog, src.epilog, err = r.readEnvelope(&meta{Begin: begin, DocBegin: docBegin, Depth: depth}); err != nil {
 			return Page{}, false, err
 		}
@@ -199,12 +199,12 @@ func (r *Result) pageSoFar(ctx context.Context, w *Writer, n, size int) (Page, b
 	return page, true, err
 }
 
-// render returns the text of the items from first up to next, which are rows of a page table, and how many stubs are in it.
+// render returns the text of the items from row first up to row next, and how many of them are stubs.
 func (s *source) render(ctx context.Context, first, next row) ([]byte, int, error) {
 	if first[0] >= next[0] || first[1] > next[1] || first[1] < s.begin || next[1] > s.end && next[1] != s.end {
 		return nil, 0, &errDamaged{"pages are out of order"}
 	}
-	if !s.rules.json() {
+	if !s.rules.isJSON() {
 		if next[1]-first[1] > s.rules.budget+maxGap {
 			return nil, 0, &errDamaged{"a page is too long"}
 		}
@@ -250,7 +250,7 @@ func (s *source) render(ctx context.Context, first, next row) ([]byte, int, erro
 		if s.rules.omits(end - start) {
 			omitted++
 			flush()
-			out = s.stub(out, number+1, start, end)
+			out = s.appendStub(out, number+1, start, end)
 		} else {
 			take(start, end)
 		}
@@ -267,8 +267,8 @@ func (s *source) render(ctx context.Context, first, next row) ([]byte, int, erro
 	return append(append(out, shut), s.epilog...), omitted, err
 }
 
-// stub appends the stub that stands for an item which is larger than a page.
-func (s *source) stub(out []byte, number, start, end int64) []byte {
+// appendStub appends to out the stub for an item at [start,end) that is larger than a page.
+func (s *source) appendStub(out []byte, number, start, end int64) []byte {
 	if s.rules.shape == Object {
 		key := make([]byte, min(maxStubKey-2, end-start))
 		_, _ = s.r.text.ReadAt(key, start)

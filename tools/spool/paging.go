@@ -25,26 +25,27 @@ type rules struct {
 	budget int64
 }
 
-// envelopeOf returns the bytes of a page of pageBytes that are reserved for the envelope.
-func envelopeOf(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
+// envelopeBytes returns how many bytes of a page of pageBytes are reserved for the object around the items.
+func envelopeBytes(pageBytes int64) int64 { return min(maxEnvelope, pageBytes/4) }
 
-// rulesFor returns the rules of a shape; wrapped is set when an object may surround the items.
+// rulesFor returns the rules by which items of a shape are put into pages; wrapped means that an object may surround the items, whose text
+// each page repeats.
 func rulesFor(shape Shape, items int, pageBytes int64, wrapped bool) rules {
 	budget := pageBytes
 	if wrapped {
-		budget -= envelopeOf(pageBytes)
+		budget -= envelopeBytes(pageBytes)
 	}
 	return rules{shape, items, budget}
 }
 
-// json reports whether pages are JSON.
-func (r rules) json() bool { return r.shape == Array || r.shape == Object }
+// isJSON reports whether pages are rendered as JSON.
+func (r rules) isJSON() bool { return r.shape == Array || r.shape == Object }
 
-// longest returns the length in bytes at which lines are cut.
-func (r rules) longest() int64 { return min(maxLine, r.budget) }
+// longestLine returns the length in bytes at which lines are cut.
+func (r rules) longestLine() int64 { return min(maxLine, r.budget) }
 
-// omits reports whether a page has a stub in the place of an item of size bytes.
-func (r rules) omits(size int64) bool { return r.json() && size > r.budget-2 }
+// omits reports whether a page has a stub in place of an item of size bytes, because the item is larger than a page.
+func (r rules) omits(size int64) bool { return r.isJSON() && size > r.budget-2 }
 
 // paging is the growing page table of one sequence of items.
 type paging struct {
@@ -61,11 +62,11 @@ type paging struct {
 	keys   [][2]int64
 }
 
-// add adds the next item, at [start,end) of the text: to the page under way, or to a new page if that has no room. An item that is larger
-// than a page is recorded as large, and counts with the size of its stub.
+// add adds the next item, at [start,end) of the text, to the page under way, or to a new page if there it does not fit. An item that is
+// larger than a page is recorded as large, and counts with the size of its stub.
 func (p *paging) add(start, end int64) {
 	size, gap := end-start, int64(0)
-	if p.json() {
+	if p.isJSON() {
 		if p.omits(size) {
 			p.large.append(row{p.count, start, end})
 			if size = stubSize; p.shape == Object {
@@ -77,7 +78,7 @@ func (p *paging) add(start, end int64) {
 		}
 	}
 	framing := int64(0)
-	if p.json() {
+	if p.isJSON() {
 		framing = 2
 	}
 	if p.inPage == 0 || p.inPage == p.items || p.bytes+gap+size > p.budget-framing {
@@ -90,14 +91,14 @@ func (p *paging) add(start, end int64) {
 	p.end = end
 }
 
-// reset makes p ready for other items.
+// reset empties p for the items of another container, which begins at begin.
 func (p *paging) reset(r rules, begin int64) {
 	p.rules, p.begin, p.close, p.end, p.count, p.inPage, p.bytes, p.keys = r, begin, 0, 0, 0, 0, 0, nil
 	p.pages.reset()
 	p.large.reset()
 }
 
-// size returns the bytes from the first item to the last, with the container's brackets once it has ended.
+// size returns the bytes from the beginning of the container to the end of its last item, or to its own end once that has come.
 func (p *paging) size() int64 {
 	if p.close > 0 {
 		return p.close - p.begin
@@ -118,8 +119,8 @@ func (p *paging) err() error {
 	return nil
 }
 
-// paging returns an empty page table, a released one if there is one.
-func (w *Writer) paging(r rules, begin int64) *paging {
+// newPaging returns an empty page table; it uses a released one again if there is one.
+func (w *Writer) newPaging(r rules, begin int64) *paging {
 	if n := len(w.idlePagings); n > 0 {
 		p := w.idlePagings[n-1]
 		w.idlePagings = w.idlePagings[:n-1]
@@ -133,7 +134,7 @@ func (w *Writer) paging(r rules, begin int64) *paging {
 	return p
 }
 
-// release takes back a page table that is no longer needed, unless readers use it.
+// release makes p free to be used again, unless readers use it.
 func (w *Writer) release(p *paging) {
 	if p != nil && p != w.frozenPaging {
 		w.idlePagings = append(w.idlePagings, p)

@@ -29,8 +29,8 @@ type literal struct {
 // maxLiterals bounds the literals that are searched side by side; with more the expression itself is as quick.
 const maxLiterals = 16
 
-// compile compiles a regular expression (RE2). The error is a *BadPattern. It also finds out texts that each match must have, and how long a
-// match can be, for a faster search.
+// compile compiles a regular expression (RE2). To speed up the search it also determines literals that each match contains, and how long a
+// match can be. The error is a *BadPattern.
 func compile(text string, ignoreCase bool) (*pattern, error) {
 	switch {
 	case text == "":
@@ -60,7 +60,7 @@ func compile(text string, ignoreCase bool) (*pattern, error) {
 	}
 	p := &pattern{re: re}
 	if tree, err = syntax.Parse(text, syntax.Perl); err == nil {
-		p.literals = required(tree)
+		p.literals = requiredLiterals(tree)
 		for i := range p.literals {
 			l := &p.literals[i]
 			l.anchor = rarest(l.text)
@@ -74,9 +74,9 @@ func compile(text string, ignoreCase bool) (*pattern, error) {
 	return p, nil
 }
 
-// required returns literals of which every match of the expression contains at least one, chosen so that the shortest of them is as long as
+// requiredLiterals returns literals of which every match of the expression contains at least one, chosen so that the shortest of them is as long as
 // possible; nil if there are none.
-func required(re *syntax.Regexp) []literal {
+func requiredLiterals(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
 		l := literal{text: []byte(string(re.Rune))}
@@ -87,15 +87,15 @@ func required(re *syntax.Regexp) []literal {
 			return []literal{l}
 		}
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
+		return requiredLiterals(re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return required(re.Sub[0])
+			return requiredLiterals(re.Sub[0])
 		}
 	case syntax.OpConcat:
 		var best []literal
 		for _, sub := range re.Sub {
-			if some := required(sub); shortest(some) > shortest(best) {
+			if some := requiredLiterals(sub); shortestLength(some) > shortestLength(best) {
 				best = some
 			}
 		}
@@ -103,20 +103,20 @@ func required(re *syntax.Regexp) []literal {
 	case syntax.OpAlternate:
 		var all []literal
 		for _, sub := range re.Sub {
-			some := required(sub)
+			some := requiredLiterals(sub)
 			if all = append(all, some...); len(some) == 0 || len(all) > maxLiterals {
 				return nil
 			}
 		}
-		if shortest(all) > 1 { // single letters are everywhere
+		if shortestLength(all) > 1 { // single letters are everywhere
 			return all
 		}
 	}
 	return nil
 }
 
-// shortest returns the length of the shortest literal; 0 for none.
-func shortest(some []literal) int {
+// shortestLength returns the length of the shortest literal; 0 for none.
+func shortestLength(some []literal) int {
 	n := 0
 	for i, l := range some {
 		if i == 0 || len(l.text) < n {
@@ -163,7 +163,7 @@ func rarest(literal []byte) (at int) {
 	return at
 }
 
-// rewind makes the pattern ready for another buffer.
+// rewind must be called before index is called for another buffer.
 func (p *pattern) rewind() {
 	for i := range p.literals {
 		p.literals[i].next = -1
@@ -231,6 +231,7 @@ func (p *literal) index(b []byte) int {
 	return -1
 }
 
+// indexFrom returns the index of the first c in b at or behind at, or -1.
 func indexFrom(b []byte, at int, c byte) int {
 	if i := bytes.IndexByte(b[at:], c); i >= 0 {
 		return at + i

@@ -132,7 +132,7 @@ func TestKilledWriters(t *testing.T) {
 			t.Error("no pages of items")
 		}
 		_ = r.Close()
-		must(t, s.locked(func(l *ledger) error {
+		must(t, s.withLedger(func(l *ledger) error {
 			for _, a := range l.accounts {
 				if a.writing {
 					t.Error("an entry of a dead writer is still there")
@@ -173,7 +173,7 @@ func TestSeveralProcessesShareAQuota(t *testing.T) {
 			must(t, err)
 			running = false
 		default:
-			must(t, look.locked(func(*ledger) error { // nobody sets room aside meanwhile
+			must(t, look.withLedger(func(*ledger) error { // nobody sets room aside meanwhile
 				maxBytes = max(maxBytes, used(dir))
 				return nil
 			}))
@@ -183,7 +183,7 @@ func TestSeveralProcessesShareAQuota(t *testing.T) {
 		t.Errorf("%d bytes on the disk at once, the quota is 16 MiB", maxBytes)
 	}
 	s := open(t, Options{Dir: dir, MaxBytes: 16 * limit.MiB})
-	must(t, s.locked(func(l *ledger) error {
+	must(t, s.withLedger(func(l *ledger) error {
 		for _, a := range l.accounts {
 			if disk := s.diskUse(a.id.String()); a.bytes != disk {
 				t.Errorf("the ledger has %d bytes of an entry of %d", a.bytes, disk)

@@ -16,13 +16,14 @@ const maxResized = 4
 // milliseconds.
 const leastKept = 1 << 20
 
+// newTemporaryTable returns a table in a file whose name begins with name and which disappears once it is closed.
 func newTemporaryTable(dir *os.Root, name string) *table {
 	return &table{dir: dir, name: name + rand.Text(), passing: true}
 }
 
-// pagesOf returns the page table for another page size. It is made by reading the document once, and kept on the disk for the next reader.
-// The caller holds r.mu.
-func (r *Result) pagesOf(ctx context.Context, v *view, size int) (*table, error) {
+// tableOfSize returns a page table with size items per page. It is made by reading the document once, and kept on the disk for later
+// readers. The caller holds r.mu.
+func (r *Result) tableOfSize(ctx context.Context, v *view, size int) (*table, error) {
 	if t := r.made[size]; t != nil {
 		return t, nil
 	}
@@ -73,8 +74,8 @@ func (r *Result) openTable(v *view, name string) *table {
 	return t
 }
 
-// keepTable renames a temporary page table to name, so that later readers find it, and reports whether it did: not if there are maxResized
-// already or the spool is full.
+// keepTable renames a temporary page table to name, so that later readers find it. It returns false if there are maxResized tables already
+// or the spool is full; the table stays temporary then.
 func (r *Result) keepTable(t *table, name string) bool {
 	d, err := r.dir.Open(".")
 	if err != nil {
@@ -91,10 +92,10 @@ func (r *Result) keepTable(t *table, name string) bool {
 	if n >= maxResized {
 		return false
 	}
-	err = r.s.locked(func(l *ledger) error {
+	err = r.s.withLedger(func(l *ledger) error {
 		size := t.count * rowSize
 		a := l.find(r.id)
-		if a == nil || l.bytes()+size > int64(r.s.o.MaxBytes) {
+		if a == nil || l.totalBytes()+size > int64(r.s.o.MaxBytes) {
 			return os.ErrNotExist
 		}
 		if err := r.dir.Rename(t.name, name); err != nil {
@@ -106,7 +107,7 @@ func (r *Result) keepTable(t *table, name string) bool {
 	return err == nil
 }
 
-// repage adds all items of a document to p. large, if not nil, has the places of the large ones.
+// repage adds all items of a document to p. large, if not nil, has the positions of the large ones, which then need not be read.
 func (r *Result) repage(ctx context.Context, v *view, p *paging, large *table) error {
 	m := v.m
 	if m.Items == 0 {
@@ -124,7 +125,7 @@ func (r *Result) repage(ctx context.Context, v *view, p *paging, large *table) e
 		return p.err()
 	}
 	from := m.Begin
-	if p.json() {
+	if p.isJSON() {
 		from++
 		p.end = from
 	}
@@ -138,9 +139,9 @@ func (r *Result) repage(ctx context.Context, v *view, p *paging, large *table) e
 	return err
 }
 
-// remake makes the tables of a document again from its text. The caller holds r.mu. It fails if the text has another number of pages or
-// large items than it had.
-func (r *Result) remake(v *view) error {
+// rebuildTables makes the tables of a document again from its text. It fails if the text does not have as many pages and large items as
+// before. The caller holds r.mu.
+func (r *Result) rebuildTables(v *view) error {
 	if v.m.Shape == Blocks && v.blocks == nil {
 		return &errDamaged{blockFile + " is missing"}
 	}
@@ -165,14 +166,14 @@ func (m *meta) exceedsTable(size int, budget int64) bool {
 	return m.Shape != Blocks && m.Items/int64(size)+2*(m.DocEnd-m.DocBegin)/budget > maxRows
 }
 
-// locate finds page n of another size by reading from the beginning. With all it reads everything and total is the number of pages; else it
-// stops when the page is complete, which ok reports.
-func (s *source) locate(ctx context.Context, size int, n int64, all bool) (first, next row, total int64, ok bool, err error) {
+// findPage finds the rows of page n with size items by reading the document from its beginning. With all it reads everything, and total is
+// the number of pages; otherwise it stops when the page is complete. ok is false if there is no such page.
+func (s *source) findPage(ctx context.Context, size int, n int64, all bool) (first, next row, total int64, ok bool, err error) {
 	rules := s.rules
 	rules.items = size
 	p := &paging{rules: rules, begin: s.begin, end: s.begin, pages: &table{}, large: &table{null: true}}
 	from := s.begin
-	if p.json() {
+	if p.isJSON() {
 		from++
 		p.end = from
 	}
@@ -193,7 +194,7 @@ func (s *source) locate(ctx context.Context, size int, n int64, all bool) (first
 	}
 	var walked error
 	if p.shape == Lines {
-		walked = walkLines(ctx, s.r.text, from, s.end, p.longest(), buf, add)
+		walked = walkLines(ctx, s.r.text, from, s.end, p.longestLine(), buf, add)
 	} else {
 		walked = walkJSON(ctx, s.r.text, p.shape == Object, from, s.end, s.large, buf, add)
 	}
@@ -203,7 +204,7 @@ func (s *source) locate(ctx context.Context, size int, n int64, all bool) (first
 	return first, next, total, ok, err
 }
 
-// drop removes all rows of a table without a file.
+// drop removes all rows of a table that has no file.
 func (t *table) drop() {
 	t.mu.Lock()
 	t.pending, t.count = t.pending[:0], 0

@@ -141,7 +141,7 @@ func (r *Result) loadDocument() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
-		err = r.remake(v)
+		err = r.rebuildTables(v)
 	}
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func (r *Result) Close() error {
 	return nil
 }
 
-// giveUp marks the result as damaged and returns *NotFound.
-func (r *Result) giveUp() error {
+// markDamaged makes Close remove the result, and returns *NotFound.
+func (r *Result) markDamaged() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bad = true
@@ -210,7 +210,7 @@ func (r *Result) closeFiles() {
 
 // recordUse records a use of the entry, which puts off its eviction.
 func (s *Spool) recordUse(i id) {
-	_ = s.locked(func(l *ledger) error {
+	_ = s.withLedger(func(l *ledger) error {
 		if a := l.find(i); a != nil {
 			a.used, l.changed = nowMillis(), true
 		}
@@ -220,7 +220,7 @@ func (s *Spool) recordUse(i id) {
 
 // removeDamaged removes an entry that cannot be read, unless it is in use.
 func (s *Spool) removeDamaged(i id) {
-	_ = s.locked(func(l *ledger) error {
+	_ = s.withLedger(func(l *ledger) error {
 		if a := l.find(i); a != nil {
 			var t tally
 			if one := *a; s.evict(l, one) {
@@ -239,7 +239,7 @@ func (r *Result) Source() Source {
 }
 
 // complete returns the document if the result has ended. Otherwise it returns nil and the writer, or nil, nil, nil if the writer is in
-// another process.
+// another process. It returns *NotFound if the result is gone.
 func (r *Result) complete() (*view, *Writer, error) {
 	r.mu.Lock()
 	v, w := r.v, r.w
@@ -263,7 +263,7 @@ func (r *Result) complete() (*view, *Writer, error) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, r.giveUp()
+		return nil, nil, r.markDamaged()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -284,7 +284,7 @@ func (r *Result) Totals() Totals {
 		t.Shape, t.Bytes, t.Stored, t.Offset, t.Items, t.Pages = m.Shape, m.DocEnd-m.DocBegin, m.Stored, m.DocBegin, m.Items, m.Pages
 		t.PageItems, t.Complete, t.Cut, t.Failed, t.SHA256 = m.PerPage, true, m.Cut, m.Failed, m.SHA256
 		t.Path, t.Part, t.Parts = m.Keys, m.Part, m.Parts
-		t.Envelope = m.Depth > 0 && v.envelope() <= envelopeOf(int64(r.head.PageBytes))
+		t.Envelope = m.Depth > 0 && v.envelopeSize() <= envelopeBytes(int64(r.head.PageBytes))
 	case w != nil:
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -303,8 +303,8 @@ func (r *Result) Totals() Totals {
 	return t
 }
 
-// envelope returns the bytes around the items; without an end of the object it counts one } for each open object.
-func (v *view) envelope() int64 {
+// envelopeSize returns the bytes of the text around the items; if the text broke off, it counts one } for each open object.
+func (v *view) envelopeSize() int64 {
 	m := v.m
 	if m.Close == 0 {
 		return m.Begin - m.DocBegin + int64(m.Depth)
@@ -336,7 +336,7 @@ func (r *Result) Document(ctx context.Context) (Document, error) {
 		return Document{}, fmt.Errorf("reading the result: %w; call the tool again", err)
 	}
 	d := Document{File: f, Path: f.Name(), Offset: v.m.DocBegin, Size: v.m.DocEnd - v.m.DocBegin}
-	if v.rules.json() && v.m.Close > 0 {
+	if v.rules.isJSON() && v.m.Close > 0 {
 		d.ItemsOffset, d.ItemsSize = v.m.Begin, v.m.Close-v.m.Begin
 	}
 	return d, nil

@@ -31,20 +31,20 @@ type search struct {
 	looks      int   // how many looks around literals found nothing
 }
 
-// search searches the units of v, by a text that each match must have if there is one, else unit by unit.
+// search finds all matches of p in the document: by a text that each match must contain if there is one, else item by item.
 func (r *Result) search(ctx context.Context, v *view, p *pattern) (*searchResult, error) {
 	s := &search{r: r, v: v, p: p, found: &searchResult{}, page: -1, last: -1}
 	if v.m.Items == 0 {
 		return s.found, nil
 	}
 	if len(p.literals) > 0 {
-		return s.found, s.byLiteral(ctx)
+		return s.found, s.searchLiterals(ctx)
 	}
-	return s.found, s.byUnit(ctx)
+	return s.found, s.searchUnits(ctx)
 }
 
-// byLiteral searches the text for the literals in large steps, and matches only the units that contain one.
-func (s *search) byLiteral(ctx context.Context) error {
+// searchLiterals searches the text for the literals in large steps, and matches only the units that contain one.
+func (s *search) searchLiterals(ctx context.Context) error {
 	m, n := s.v.m, int64(s.p.longest)
 	buf := make([]byte, scanBuffer)
 	for at := m.Begin; at < m.Last; {
@@ -79,8 +79,7 @@ func (s *search) byLiteral(ctx context.Context) error {
 	return nil
 }
 
-// probe searches for matches in the unit that contains at, the offset of a literal that was found, and returns the offset from which the
-// search goes on.
+// probe matches the unit at the offset at, where a literal was found, and returns the offset from which the search goes on.
 func (s *search) probe(ctx context.Context, at int64) (int64, error) {
 	u, ok, err := s.locate(ctx, at)
 	if err != nil || !ok {
@@ -136,7 +135,7 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 			}
 		}
 		if page != s.page {
-			if err := s.load(ctx, page); err != nil {
+			if err := s.loadPage(ctx, page); err != nil {
 				return unit{}, false, err
 			}
 		}
@@ -148,7 +147,7 @@ func (s *search) locate(ctx context.Context, at int64) (unit, bool, error) {
 	return s.units[i], true, nil
 }
 
-// onPage reports whether an offset lies at or behind the beginning of a page and before that of the next; false also if the index of pages
+// onPage reports whether an offset lies behind the beginning of a page and before that of the next. It returns false if the page table
 // cannot be read.
 func (s *search) onPage(page, at int64) bool {
 	a, err := s.v.pages.get(page)
@@ -162,8 +161,8 @@ func (s *search) onPage(page, at int64) bool {
 	return err == nil && at < b[1]
 }
 
-// load reads where the items of a page are in the text, and keeps that in s.units; s.page is the page then.
-func (s *search) load(ctx context.Context, page int64) error {
+// loadPage sets s.units to the items of a page, and s.page to the page.
+func (s *search) loadPage(ctx context.Context, page int64) error {
 	first, err := s.v.pages.get(page)
 	if err != nil {
 		return err
@@ -188,12 +187,12 @@ func (s *search) load(ctx context.Context, page int64) error {
 	})
 }
 
-// walk calls tell with the places of the items, from the one at the beginning of row first on, until it returns false.
+// walk calls tell with the positions of the items, beginning with the item of row first, until tell returns false. buf is used for reading.
 func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte, tell func(start, end int64) bool) error {
 	m := v.m
 	switch m.Shape {
 	case Lines:
-		return walkLines(ctx, text, first[1], m.Last, v.rules.longest(), buf, tell)
+		return walkLines(ctx, text, first[1], m.Last, v.rules.longestLine(), buf, tell)
 	case Blocks:
 		for i := first[0]; i < m.Blocks; i++ {
 			if err := ctx.Err(); err != nil {
@@ -212,8 +211,8 @@ func (v *view) walk(ctx context.Context, text io.ReaderAt, first row, buf []byte
 	return walkJSON(ctx, text, m.Shape == Object, first[1], m.Last, v.large, buf, tell)
 }
 
-// byUnit searches for matches in every unit of the document, in order; ctx's error ends it.
-func (s *search) byUnit(ctx context.Context) error {
+// searchUnits matches every unit of the document, in order. It returns ctx's error if that ends first.
+func (s *search) searchUnits(ctx context.Context) error {
 	first, err := s.v.pages.get(0)
 	if err != nil {
 		return err
@@ -288,6 +287,7 @@ func (s *search) bytes(from, to int64) ([]byte, error) {
 	return s.window[from-s.windowFrom : to-s.windowFrom], nil
 }
 
+// count adds a match at [from,to), with its text, to the result, unless the unit or a later one was counted already.
 func (s *search) count(u unit, from, to int64, text []byte) {
 	if u.end > s.last {
 		s.last = u.end
@@ -295,8 +295,8 @@ func (s *search) count(u unit, from, to int64, text []byte) {
 	}
 }
 
-// pageOfMatches returns the page of matches that q asks for, with excerpts; a page ends at the asked number of matches or at a page's bytes. A page
-// that does not exist is [*NoPage].
+// pageOfMatches returns the page of matches that q asks for, with excerpts. A page ends at q.Size matches or at the size of a page. For a
+// page that does not exist the error is [*NoPage].
 func (r *Result) pageOfMatches(ctx context.Context, v *view, q SearchRequest, found *searchResult) (Matches, error) {
 	size := min(max(q.Size, 0), MaxPageMatches)
 	if size == 0 {
@@ -344,8 +344,8 @@ func (m *Match) size() int {
 	return n
 }
 
-// excerpt returns a match as it is shown: the whole item if it is small, else the text around the match; with the lines before and behind
-// it.
+// excerpt returns a match as it is shown: the whole item if it is small, else the text around the match; for lines with as many lines
+// before and after it as around says.
 func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) {
 	m := Match{Item: h.item + 1, Offset: h.start, Bytes: h.end - h.start, At: h.from}
 	from, to := h.start, h.end

@@ -84,6 +84,7 @@ type TooMany struct {
 	Suggestion string
 }
 
+// Error tells how many items match, the most frequent matched texts, and where in the document the matches lie.
 func (e *TooMany) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s match, more than the %d that a search gives. %s", e.Total, e.Noun, e.Max, e.Suggestion)
@@ -138,12 +139,12 @@ func (r *Result) Search(ctx context.Context, q SearchRequest) (Matches, error) {
 	if found == nil {
 		if found, err = r.search(ctx, v, p); err != nil {
 			if damaged := (*errDamaged)(nil); errors.As(err, &damaged) {
-				return Matches{}, r.giveUp()
+				return Matches{}, r.markDamaged()
 			}
 			return Matches{}, err
 		}
 		found.id, found.pattern, found.ignoreCase = r.id, q.Pattern, q.IgnoreCase
-		r.s.remember(found)
+		r.s.rememberSearch(found)
 	}
 	maxBytes := int64(MaxMatches)
 	if q.Most > 0 {
@@ -189,8 +190,8 @@ func (s *Spool) findSearched(i id, q SearchRequest) *searchResult {
 	return nil
 }
 
-// remember keeps a search for its next pages; the oldest of more than keptSearches is dropped.
-func (s *Spool) remember(f *searchResult) {
+// rememberSearch keeps the result of a search for its next pages; the oldest of more than keptSearches is dropped.
+func (s *Spool) rememberSearch(f *searchResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.searches) >= keptSearches {
@@ -199,7 +200,7 @@ func (s *Spool) remember(f *searchResult) {
 	s.searches = append(s.searches, f)
 }
 
-// add counts a hit, the tenth of the document that it is in, and the matched text. Only the first MaxMatches hits are kept, and only
+// add counts a hit, the tenth of the document that it lies in, and the matched text. It stores only the first MaxMatches hits and
 // breakdownTracked different texts.
 func (s *searchResult) add(h hit, m *meta, text []byte) {
 	s.total++
@@ -214,7 +215,7 @@ func (s *searchResult) add(h hit, m *meta, text []byte) {
 		s.texts = map[string]int64{}
 	}
 	if len(text) > breakdownText {
-		text = text[:breakdownText-openRune(text[:breakdownText])]
+		text = text[:breakdownText-incompleteRune(text[:breakdownText])]
 	}
 	if _, ok := s.texts[string(text)]; ok || len(s.texts) < breakdownTracked {
 		s.texts[string(text)]++

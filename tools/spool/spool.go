@@ -41,7 +41,7 @@ func Open(o Options) (*Spool, error) {
 	if o.Dir == "" {
 		return nil, errors.New("spool: no directory is given")
 	}
-	o.defaults()
+	o.setDefaults()
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
@@ -54,7 +54,7 @@ func Open(o Options) (*Spool, error) {
 		_ = root.Close()
 		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
 	}
-	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}, freeLine: freeLine(o)}
+	s := &Spool{o: o, root: root, lock: lock, live: map[id]*Writer{}, freeLine: minimumFree(o)}
 	if err := s.Sweep(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("spool %s: %w", o.Dir, err)
@@ -85,7 +85,7 @@ func (s *Spool) Sweep() error {
 	if s.unusable != nil {
 		return s.unusable
 	}
-	return s.locked(func(l *ledger) error {
+	return s.withLedger(func(l *ledger) error {
 		known := map[id]bool{}
 		for _, a := range l.accounts {
 			known[a.id] = true
@@ -119,7 +119,7 @@ func (s *Spool) Sweep() error {
 	})
 }
 
-// sweep evicts the entries that are expired, and those that a writer left unfinished and no longer writes. The caller holds the ledger.
+// sweep evicts the entries that have expired, and those that a dead writer left unfinished. The caller has the ledger locked.
 func (s *Spool) sweep(l *ledger) {
 	var old, crashed tally
 	for _, a := range slices.Clone(l.accounts) {
@@ -151,6 +151,7 @@ type tally struct {
 
 func (t *tally) add(a account) { t.results++; t.bytes += a.bytes }
 
+// record journals the counted entries with the reason why they were evicted; none if there are none.
 func (t *tally) record(s *Spool, why string) {
 	if t.results > 0 {
 		s.o.Journal.Append(journal.SpoolEvicted{Results: t.results, Bytes: t.bytes, Why: why})
@@ -180,7 +181,7 @@ func (s *Spool) evict(l *ledger, a account) bool {
 
 // freeDisk evicts the least recently used entry that is not in use, because the disk is full; it reports whether there was one.
 func (s *Spool) freeDisk() (freed bool) {
-	_ = s.locked(func(l *ledger) error {
+	_ = s.withLedger(func(l *ledger) error {
 		freed = s.evictOldest(l)
 		return nil
 	})
@@ -223,6 +224,7 @@ func digest(kind, text string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("plimsoll spool " + kind + "\x00" + text))
 }
 
+// idOf returns the id of the entry whose handle has that digest.
 func idOf(handle [sha256.Size]byte) id { return id(handle[:len(id{})]) }
 
 func nowMillis() int64 { return time.Now().UnixMilli() }

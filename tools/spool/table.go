@@ -64,19 +64,21 @@ func (t *table) append(r row) {
 	}
 }
 
-// retry clears the error, so that writing is tried again: room was made.
-func (t *table) retry() {
+// clearError clears the error, so that writing is tried again after room was made.
+func (t *table) clearError() {
 	t.mu.Lock()
 	t.err = nil
 	t.mu.Unlock()
 }
 
+// healthy reports whether no write has failed.
 func (t *table) healthy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err == nil
 }
 
+// encode writes row number place of a table to b, with its checksum.
 func (r row) encode(b *[rowSize]byte, place int64) {
 	for i, v := range r {
 		binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
@@ -128,7 +130,7 @@ func (t *table) flushLocked() error {
 	return nil
 }
 
-// reset removes all rows, also from the file. An error of that is kept in t.err; an earlier one is forgotten.
+// reset removes all rows, also from the file, and clears the error. An error of truncating the file is kept in t.err.
 func (t *table) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,14 +22,21 @@ type walker struct {
 	tell  func(start, end int64) bool
 }
 
-func (w *walker) Opened(int64)                   {}
-func (w *walker) Closed(int64)                   {}
-func (w *walker) Object(int, int64, int64)       {}
+// Opened does nothing.
+func (w *walker) Opened(int64) {}
+
+// Closed does nothing.
+func (w *walker) Closed(int64) {}
+
+// Object does nothing.
+func (w *walker) Object(int, int64, int64) {}
+
+// Item passes an item on; false ends the walk.
 func (w *walker) Item(start, end int64) (m bool) { return w.tell(start, end) }
 
-// walkJSON calls tell with the places of the items of an array, or of the members of an object, from the one at off (or the white space
-// before it) on, until tell returns false; none ends behind end. One byte behind end is read, to see the end of a number. Items that large
-// has are not read but skipped.
+// walkJSON calls tell with the positions of the items of an array, or with members set of the members of an object, beginning at off, until
+// tell returns false or the offset end is reached. It reads one byte behind end, to see the end of a number. Items that the table large
+// contains are skipped without reading them. buf is used for reading.
 func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int64, large *table, buf []byte, tell func(start, end int64) bool) error {
 	w := &walker{ctx: ctx, text: text, end: end, large: large, tell: tell}
 	s := jsonstream.ItemsFrom(w, off, members)
@@ -88,7 +95,8 @@ func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int6
 	return nil
 }
 
-// walkLines calls tell with the places of the lines from off to end, until it returns false.
+// walkLines calls tell with the positions of the lines from off to end, until it returns false. A line longer than longest is cut. buf is
+// used for reading.
 func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, buf []byte, tell func(start, end int64) bool) error {
 	s := newLineScanner(tell, off, longest)
 	for s.off < end && !s.stopped {
@@ -105,7 +113,7 @@ func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, b
 	return nil
 }
 
-// walkAll adds all items between off and end to p. large, if not nil, has the places of the large ones.
+// walkAll adds all items between off and end to p. large, if not nil, has the positions of the large ones, which then need not be read.
 func walkAll(ctx context.Context, text io.ReaderAt, p *paging, off, end int64, large *table) error {
 	buf := make([]byte, scanBuffer)
 	add := func(start, end int64) bool {
@@ -113,7 +121,7 @@ func walkAll(ctx context.Context, text io.ReaderAt, p *paging, off, end int64, l
 		return p.pages.healthy() && p.large.healthy()
 	}
 	if p.shape == Lines {
-		return walkLines(ctx, text, off, end, p.longest(), buf, add)
+		return walkLines(ctx, text, off, end, p.longestLine(), buf, add)
 	}
 	return walkJSON(ctx, text, p.shape == Object, off, end, large, buf, add)
 }

@@ -81,7 +81,7 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	if s.unusable != nil {
 		return nil, s.unusable
 	}
-	src.defaults()
+	src.setDefaults()
 	w := &Writer{s: s, handle: newHandle(), wake: make(chan struct{}), refs: 1, hash: sha256.New()}
 	full, owner := digest("handle", w.handle), digest("principal", src.Principal)
 	w.id = idOf(full)
@@ -92,9 +92,9 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	}
 	w.used = spareSize + int64(len(src.Call))*4/3 + 2<<10
 	w.reserved = w.used + minStep
-	err := s.locked(w.addEntry)
+	err := s.withLedger(w.addEntry)
 	for err != nil && diskspace.CanMakeRoom(err) && s.freeDisk() {
-		err = s.locked(w.addEntry)
+		err = s.withLedger(w.addEntry)
 	}
 	if err != nil {
 		return nil, err
@@ -102,11 +102,11 @@ func (s *Spool) Create(src Source) (*Writer, error) {
 	return w, nil
 }
 
-// addEntry makes room, creates the entry's directory, and adds the entry to the ledger and to the results that this process writes. After an
-// error nothing of it is left.
+// addEntry makes room, creates the entry's directory, and adds the entry to the ledger and to the results that this process writes. After
+// an error nothing of it remains.
 func (w *Writer) addEntry(l *ledger) error {
 	s := w.s
-	s.sweepSome(l)
+	s.sweepExpired(l)
 	if err := s.makeRoom(l, w.reserved, w.reserved, 1); err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func (w *Writer) addEntry(l *ledger) error {
 	return nil
 }
 
-// sweepSome sweeps if the ledger has an expired entry.
-func (s *Spool) sweepSome(l *ledger) {
+// sweepExpired sweeps if an entry of the ledger has expired.
+func (s *Spool) sweepExpired(l *ledger) {
 	for _, a := range l.accounts {
 		if s.expired(a.created) {
 			s.sweep(l)
@@ -176,8 +176,8 @@ func (w *Writer) closeFiles() {
 // Handle returns the key by which the result can be read: "r_" and 26 letters and digits.
 func (w *Writer) Handle() string { return w.handle }
 
-// Begin ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text. A structured part behind more
-// text than a page is dropped, because it repeats the text.
+// Begin ends the part under way and begins another; mime is ignored. Without a call of Begin, Write writes text. A structured part behind
+// more text than a page is dropped, because it usually repeats the text.
 func (w *Writer) Begin(kind Part, mime string) error {
 	_ = mime // what the text looks like decides, and not what it is called
 	w.mu.Lock()
@@ -188,7 +188,7 @@ func (w *Writer) Begin(kind Part, mime string) error {
 	return w.begin(kind)
 }
 
-// begin ends the present part and begins one of this kind. Structured content after a longer text is dropped, as it repeats the text.
+// begin is Begin without the lock and the check for an earlier error.
 func (w *Writer) begin(kind Part) error {
 	if err := w.endPart(false); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (w *Writer) usable() error {
 	return nil
 }
 
-// storeBuffer stores the buffer; unless last is set, the bytes of an incomplete character at its end stay in it.
+// storeBuffer stores the buffered text. Unless last is set, the bytes of an incomplete character at its end stay in the buffer.
 func (w *Writer) storeBuffer(last bool) error {
 	if len(w.buf) == 0 || w.part == nil {
 		return nil
@@ -266,7 +266,7 @@ func (w *Writer) storeBuffer(last bool) error {
 	b := w.buf
 	keep := 0
 	if !last {
-		keep = openRune(b)
+		keep = incompleteRune(b)
 	}
 	err := w.storeText(b[:len(b)-keep])
 	w.buf = w.buf[:copy(w.buf, b[len(b)-keep:])]
@@ -286,7 +286,7 @@ func (w *Writer) storeText(b []byte) error {
 			if w.scratch == nil {
 				w.scratch = make([]byte, 0, writeBuffer)
 			}
-			good, b = repair(w.scratch[:0], b)
+			good, b = appendValid(w.scratch[:0], b)
 		} else {
 			b = nil
 		}
@@ -332,7 +332,8 @@ func (w *Writer) grow(n int64) error {
 	return err
 }
 
-// reserve ensures that n more bytes are reserved in the ledger, which may evict other results; *Full if they cannot be.
+// reserve ensures that n more bytes than are used are reserved in the ledger, which may evict other results; *Full if there is no room.
+// Once the writer is being cut, it does nothing: then the space of the spare file is used.
 func (w *Writer) reserve(n int64) error {
 	if w.ending { // the spare room is for this
 		return nil
@@ -345,7 +346,7 @@ func (w *Writer) reserve(n int64) error {
 		return nil
 	}
 	want := need + min(max(w.used/4, minStep), maxStep)
-	return w.s.locked(func(l *ledger) error {
+	return w.s.withLedger(func(l *ledger) error {
 		a := l.find(w.id)
 		if a == nil {
 			return &Full{Dir: w.s.o.Dir, Why: "quota", Limit: int64(w.s.o.MaxBytes)}

@@ -36,7 +36,7 @@ type Overrides struct {
 // A ModelOverride holds a user's limits for one model, in tokens; 0 is unset.
 type ModelOverride struct{ Context, Output int }
 
-// forModel returns the override of a model, or the zero value.
+// forModel returns the user's limits for a model; the zero value if there are none.
 func (o Overrides) forModel(model string) ModelOverride {
 	if len(o.ByModel) == 0 {
 		return ModelOverride{}
@@ -109,10 +109,10 @@ func FromEnviron(lookup func(string) (string, bool)) (Overrides, error) {
 	return o, errors.Join(errs...)
 }
 
-// row returns the index in environment of the provider of an upstream, -1 when there is none.
+// row returns the index in environment of the provider behind an upstream, -1 if there is none.
 func (o Overrides) row(upstream string) int {
 	provider := Provider(upstream)
-	name, _ := split(upstream)
+	name, _ := splitUpstream(upstream)
 	found := -1
 	for i, e := range environment {
 		if e.provider == provider {
@@ -147,7 +147,7 @@ func containsWord(words, word string) bool {
 	return false
 }
 
-// window returns the override for an upstream, 0 when there is none.
+// window returns the window that the user has set for all models of an upstream, 0 if there is none.
 func (o Overrides) window(upstream string) int {
 	if i := o.row(upstream); i >= 0 {
 		if n := o.ByProvider[environment[i].key]; n > 0 {

@@ -40,7 +40,7 @@ type stamp struct {
 	when time.Time
 }
 
-// path returns the file of an upstream. Its name is readable, and different for different upstreams.
+// path returns the path of the file for an upstream. Its name is readable, and different for different upstreams.
 func (x *Resolver) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	readable := strings.Map(func(r rune) rune {
@@ -52,8 +52,8 @@ func (x *Resolver) path(name string) string {
 	return filepath.Join(x.o.Dir, "limits-"+strings.Trim(readable, ".")+"-"+hex.EncodeToString(sum[:4])+".json")
 }
 
-// reload reads what other processes have learned of an upstream, if it was not looked at for recheck. Callers wait for the first reading of
-// an upstream; later ones hold up only the caller that reads.
+// reload reads what other processes have learned of an upstream, if the file was not checked for recheck. Callers wait for the first
+// reading of an upstream; later ones delay only the caller that reads.
 func (x *Resolver) reload(name string) {
 	if x.o.Dir == "" {
 		return
@@ -88,8 +88,8 @@ func (x *Resolver) reload(name string) {
 	x.readLearned(name, u)
 }
 
-// readLearned reads the file of an upstream and merges it into u, if the file has changed since it was read last. A file that cannot be
-// used is warned about and otherwise ignored.
+// readLearned reads the file of an upstream into u if it has changed since it was read last. A file that cannot be used is ignored with a
+// warning.
 func (x *Resolver) readLearned(name string, u *upstream) {
 	path := x.path(name)
 	info, err := os.Stat(path)
@@ -115,6 +115,7 @@ func (x *Resolver) readLearned(name string, u *upstream) {
 	}
 }
 
+// stampOf returns the state of a file as its info shows it.
 func stampOf(info fs.FileInfo) stamp { return stamp{info.Size(), info.ModTime()} }
 
 // merge takes over limits from the file that were learned later than ours. Limits that are out of range or from the future are ignored.
@@ -135,10 +136,12 @@ func (u *upstream) merge(d *document) {
 	u.trim(MaxModels)
 }
 
+// fileAt returns access to the file with learned limits at a path.
 func fileAt(path string) store.Document[document] {
 	return store.Document[document]{File: store.File{Path: path, Max: maxFile, Kept: atomicfile.Durable}, Schema: schema, Check: (*document).check}
 }
 
+// check returns an error if the file has another schema than this version's.
 func (d *document) check() error {
 	if d.Schema != schema {
 		return fmt.Errorf("its schema is %d, not %d", d.Schema, schema)
@@ -146,11 +149,12 @@ func (d *document) check() error {
 	return nil
 }
 
+// warnAside warns that the damaged file path was renamed to aside.
 func (x *Resolver) warnAside(path, aside string, why error) {
 	x.warnOnce(path, "the learned limits in %s are damaged: %v; the file is set aside as %s and learning begins anew", path, why, filepath.Base(aside))
 }
 
-// unreadable warns about a file that cannot be used, and renames a damaged one.
+// unreadable warns about a file that cannot be used because of err, and renames it if it is damaged.
 func (x *Resolver) unreadable(path string, err error) {
 	d, ok := errors.AsType[*store.Damage](err)
 	if !ok {
@@ -165,8 +169,8 @@ func (x *Resolver) unreadable(path string, err error) {
 	x.warnAside(path, aside, d.Err)
 }
 
-// save writes what was learned of an upstream, merged with what others wrote meanwhile, if there is something new. If that fails, it counts
-// in memory all the same, and a later save tries again.
+// save writes what was learned of an upstream, merged with what others have written meanwhile. It does nothing if there is nothing new.
+// After a failure the limits count in memory, and a later save tries again.
 func (x *Resolver) save(name string) {
 	if x.o.Dir == "" {
 		return
@@ -189,7 +193,7 @@ func (x *Resolver) save(name string) {
 	}
 }
 
-// write merges the file of an upstream with u under the file's lock, and writes both there and into u. Guesses are not written.
+// write merges the file of an upstream with u, under the file's lock, and stores the result in both.
 func (x *Resolver) write(u *upstream, name, path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
@@ -235,10 +239,10 @@ type Listing struct {
 // listedKey is a model at an upstream.
 type listedKey struct{ upstream, model string }
 
-// Tell records the windows in an upstream's own list of models, and returns how many it took. A window replaces a guess, and raises what
-// the catalogue has; it lowers that only for servers that cut a longer input silently ([MayTruncate]). Others refuse such an input, which
-// teaches the window for that credential: the list may have been another's. Of several lists the largest window counts, for as long as the
-// Resolver lives.
+// Tell records the windows in an upstream's own list of models, and returns how many of them it accepted. Such a window replaces a guess,
+// and raises the catalogue's; it lowers that only for servers that cut a longer input silently ([MayTruncate]). Others refuse such an
+// input, which teaches the window for that credential: the list may have been another's. Of several lists the largest window counts, for as
+// long as the Resolver lives.
 func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
 	for _, l := range listed {
 		w := l.Window
@@ -269,7 +273,7 @@ func (x *Resolver) Tell(upstream string, listed []Listing) (taken int) {
 	return taken
 }
 
-// listed returns the window that a list gave for a model; false for none.
+// listed returns the window that an upstream's list gave for a model; false if there is none.
 func (x *Resolver) listed(upstream, key string) (Window, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -57,8 +57,8 @@ func (c *Catalogue) Of(provider string) (list []Entry) {
 	return list
 }
 
-// Known returns the catalogue's entries for a model: at each provider that serves it under this name, then the window for everywhere else.
-// For a name that it does not have that one is guessed, see [Lookup]; a name without a family has no entries.
+// Known returns the catalogue's entries for a model: one for each provider that serves it under this name, then the window for everywhere
+// else, which is guessed for a name that the catalogue lacks (see [Lookup]). A name without a known family has no entries.
 func (c *Catalogue) Known(model string) (list []Entry) {
 	names, _ := c.Providers()
 	n := parseName(model)
@@ -76,8 +76,8 @@ func (c *Catalogue) Known(model string) (list []Entry) {
 	return list
 }
 
-// Learned returns the limits that providers have named and that count now, by upstream and model. dir is that of [Options]. Files that
-// cannot be read are in the error, and the others are returned all the same.
+// Learned returns the limits that providers have named and that count now, by upstream and model, from the files in dir (that of
+// [Options]). The error joins those of files that cannot be read; the others are returned all the same.
 func Learned(dir string) (list []Entry, err error) {
 	if dir == "" {
 		return nil, nil
@@ -94,7 +94,7 @@ func Learned(dir string) (list []Entry, err error) {
 			continue
 		}
 		for model, l := range d.Models {
-			if limit := l.inForce(now); limit > 0 {
+			if limit := l.valid(now); limit > 0 {
 				list = append(list, Entry{
 					Upstream: d.Upstream, Model: model, Learned: l.Learned, Window: Window{Context: limit, Source: SourceLearned},
 				})
@@ -110,7 +110,7 @@ func Learned(dir string) (list []Entry, err error) {
 	return list, err
 }
 
-// globQuote returns a directory's name with the characters escaped that filepath.Glob takes for a pattern.
+// globQuote returns a directory's name with the characters escaped that filepath.Glob treats as a pattern.
 func globQuote(dir string) string {
 	if os.PathSeparator == '\\' {
 		return dir // there a backslash cannot quote

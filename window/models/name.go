@@ -29,7 +29,7 @@ var (
 // maxKept is the longest name, in bytes, whose parse result is remembered.
 const maxKept = 128
 
-// parseName returns takeApart(model). It remembers the results for short names.
+// parseName returns the parts of a model's name. It remembers the results for short names.
 func parseName(model string) name {
 	if n, ok := names.Get(model); ok {
 		return n
@@ -156,6 +156,7 @@ func cutVariant(model string) (head string, tokens int) {
 	return head, tokens * 1000
 }
 
+// cutLast splits s around the last sep. Without one, before is s and ok false.
 func cutLast(s string, sep byte) (before, after string, ok bool) {
 	i := strings.LastIndexByte(s, sep)
 	if i < 0 {
@@ -164,7 +165,7 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// isMethod reports whether a word is a method that follows the colon in a path of Gemini and Vertex.
+// isMethod reports whether a word is one of the methods that follow a colon in paths of Gemini and Vertex.
 func isMethod(s string) bool {
 	switch s {
 	case "generateContent", "streamGenerateContent", "countTokens", "rawPredict", "streamRawPredict", "predict":

@@ -62,7 +62,7 @@ func LookupPrice(upstream, model string) (Price, bool) {
 	return Price{}, false
 }
 
-// parsePrice returns the price in a line of the table, without the key. It must be a valid line: a test reads all of them.
+// parsePrice returns the price in a line of the table, without the key. The line must be valid, which a test checks of all lines.
 func parsePrice(text string) Price {
 	p := Price{Source: SourceCatalogue}
 	fields := strings.Fields(text)
@@ -78,8 +78,8 @@ func parsePrice(text string) Price {
 	return p
 }
 
-// Of returns the price of one request in US dollars. Input includes read, what a cache had, and written, what a cache took for minutes, and
-// hour, what it took for an hour. Where the provider names no price for those, they cost what other input does.
+// Of returns the price of one request in US dollars. input is all its input tokens: read of them came from a cache, written went into one
+// that lasts minutes, and hour into one that lasts an hour. If the provider names no price for those, they cost what other input does.
 func (p Price) Of(input, read, written, hour, output int) float64 {
 	r := p.Rate
 	for _, l := range p.Longer {
@@ -90,7 +90,7 @@ func (p Price) Of(input, read, written, hour, output int) float64 {
 	return r.Of(input, read, written, hour, output)
 }
 
-// Of returns the price of tokens at this rate in US dollars, as [Price.Of] does.
+// Of returns the price of tokens at this rate in US dollars; the parameters are those of [Price.Of].
 func (r Rate) Of(input, read, written, hour, output int) float64 {
 	readPrice, writePrice, hourPrice := r.CacheRead, r.CacheWrite, r.Input
 	if readPrice == 0 {

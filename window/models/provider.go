@@ -14,20 +14,19 @@ func Provider(upstream string) string {
 	return serverOf(upstream).provider
 }
 
-// A server holds the facts that follow from the name of an upstream.
+// A server holds what follows from the name of an upstream.
 type server struct {
 	provider string // by its address or else by its protocol
 	at       string // by its address alone
 	private  bool
 }
 
-// serverOf returns the provider behind an upstream, which is a name, an address or both, and whether the address is private. It remembers
-// the results.
+// serverOf returns what is known of an upstream, which is a provider's name, an address or both. It remembers the results.
 func serverOf(upstream string) server {
 	if s, ok := upstreams.Get(upstream); ok {
 		return s
 	}
-	protocol, address := split(upstream)
+	protocol, address := splitUpstream(upstream)
 	s := server{at: providerOf(address), private: isPrivate(address)}
 	if s.provider = s.at; s.provider == "" {
 		s.provider = providerOf(protocol)
@@ -38,8 +37,8 @@ func serverOf(upstream string) server {
 	return s
 }
 
-// split returns the two parts of "openai+http://127.0.0.1:4000"; a name of one part is returned as both.
-func split(upstream string) (protocol, address string) {
+// splitUpstream returns the two parts of "openai+http://127.0.0.1:4000"; a name of one part is returned as both.
+func splitUpstream(upstream string) (protocol, address string) {
 	protocol, address, ok := strings.Cut(upstream, "+")
 	if ok && strings.Contains(address, "://") && !strings.ContainsAny(protocol, ":.") {
 		return protocol, address
@@ -67,7 +66,7 @@ func CutsSilently(upstream, model string) bool {
 }
 
 // isPrivate reports whether an address is on this machine or in a private network, judged by its text alone: no name is looked up. A name
-// without a public suffix counts as private, and so do an address without encryption and text that is not an address.
+// without a public suffix counts as private, and so do an address without encryption and any other text.
 func isPrivate(address string) bool {
 	u, err := url.Parse(strings.ToLower(address))
 	if err != nil || u.Host == "" {

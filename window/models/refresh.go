@@ -42,7 +42,7 @@ type Refreshed struct {
 	file stamp
 }
 
-// stamp returns a text that differs between two of them, "" for none.
+// stamp returns a text that changes with the file, for keys of caches; "" if there is no file.
 func (r Refreshed) stamp() string {
 	if r.file == (stamp{}) {
 		return ""
@@ -51,8 +51,8 @@ func (r Refreshed) stamp() string {
 }
 
 // Refresh reads a public catalogue, models.dev's api.json or LiteLLM's model_prices_and_context_window.json, and stores in dir (that of
-// [Options], made when it is missing) the entries that differ from the built-in one. They count from then on, before the built-in catalogue
-// and after everything that was set, learned or asked. When data cannot be read, nothing changes.
+// [Options], created if it is missing) the entries that differ from the built-in ones. From then on they count before the built-in
+// catalogue, and after what was set, learned, or told by a server. If data cannot be parsed, nothing changes.
 func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	list, err := sources.Read(data)
 	if err != nil {
@@ -100,7 +100,7 @@ func Forget(dir string) (had bool, err error) {
 	return err == nil, err
 }
 
-// Open returns the catalogue with what the user has put in front of it; dir is that of [Options], "" means the built-in one alone. With an
+// Open returns the catalogue with the entries that Refresh has stored in dir, that of [Options]; "" means the built-in one alone. With an
 // error it returns the built-in one.
 func Open(dir string) (*Catalogue, error) {
 	c := &Catalogue{}
@@ -139,8 +139,8 @@ func Open(dir string) (*Catalogue, error) {
 	return c, nil
 }
 
-// current reports whether the file is still the one that was read.
-func (c *Catalogue) current(dir string) bool {
+// isCurrent reports whether the file is still the one that was read.
+func (c *Catalogue) isCurrent(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, refreshedFile))
 	if err != nil {
 		return c.Refreshed.file == stamp{}
@@ -148,7 +148,7 @@ func (c *Catalogue) current(dir string) bool {
 	return c.Refreshed.file == stampOf(info)
 }
 
-// readRefreshed parses a file and checks that every line is as [Refresh] writes it: lookups bisect the lines without a further check.
+// readRefreshed parses a file that Refresh wrote, and checks every line, because lookups bisect the lines without a further check.
 func readRefreshed(text []byte) (r Refreshed, lines string, err error) {
 	head, rest, _ := bytes.Cut(text, []byte("\n"))
 	said, ok := strings.CutPrefix(string(head), refreshedHead)

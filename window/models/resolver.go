@@ -94,8 +94,8 @@ type learnedLimit struct {
 	doubted    int // the limit that was not believed the first time
 }
 
-// inForce returns the learned limit in tokens, 0 when there is none or it is too old.
-func (l *learnedLimit) inForce(now time.Time) int {
+// valid returns the learned limit in tokens, 0 if there is none or it is too old.
+func (l *learnedLimit) valid(now time.Time) int {
 	if l == nil || l.Limit == 0 {
 		return 0
 	}
@@ -154,7 +154,8 @@ func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	return w
 }
 
-// catalogue returns the catalogue in force. It looks for a refreshed one at most once in recheck; only the first callers wait for the disk.
+// catalogue returns the catalogue to use now. It looks for a refreshed one at most once in recheck; only the first callers wait for the
+// disk.
 func (x *Resolver) catalogue() *Catalogue {
 	r := &x.refreshed
 	r.Lock()
@@ -168,7 +169,7 @@ func (x *Resolver) catalogue() *Catalogue {
 	}
 	r.checked = now
 	r.Unlock()
-	if !is.current(x.o.Dir) {
+	if !is.isCurrent(x.o.Dir) {
 		is = x.openCatalogue()
 	}
 	r.Lock()
@@ -176,7 +177,7 @@ func (x *Resolver) catalogue() *Catalogue {
 	return is
 }
 
-// openCatalogue opens the catalogue. A refreshed one that cannot be used is warned about; the built-in one is returned then.
+// openCatalogue opens the catalogue. If a refreshed one cannot be used, it warns and returns the built-in one.
 func (x *Resolver) openCatalogue() *Catalogue {
 	c, err := Open(x.o.Dir)
 	if err != nil {
@@ -186,19 +187,19 @@ func (x *Resolver) openCatalogue() *Catalogue {
 	return c
 }
 
-// learnedLimit returns the limit in tokens that was learned of a model and is in force, or 0.
+// learnedLimit returns the limit in tokens that was learned of a model and still counts, or 0.
 func (x *Resolver) learnedLimit(name, key string) int {
 	x.reload(name)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.upstream(name).models[key].inForce(time.Now())
+	return x.upstream(name).models[key].valid(time.Now())
 }
 
-// Learn records a limit in tokens that a refusal taught: named by the provider, or found out by trying (then it counts for [GuessedFor] and
-// in this process only). It is believed if it lies between [MinContext] and [MaxContext] (a server's bug once named 3) and no larger input
-// went through within the last ten minutes; if the provider names the same limit a second time, that is believed too. A guess below an
-// input that went through is raised to that: with nothing learned the next request would be refused again. A guess never replaces a smaller
-// limit that was named. why is the reason if it is not believed, else "".
+// Learn records a limit in tokens that a refusal has shown: named by the provider, or found out by trying (then it counts for [GuessedFor]
+// and in this process only). It is accepted if it lies between [MinContext] and [MaxContext] (a server's bug once named 3) and no larger
+// input went through within the last ten minutes; a limit that the provider names a second time is accepted even then. A guess below an
+// input that went through is raised to that. A guess never replaces a smaller limit that was named. why is the reason if it is not
+// accepted, else "".
 func (x *Resolver) Learn(upstream, model string, betas []string, limit int, named bool) (accepted bool, why string) {
 	if limit < MinContext || limit > MaxContext {
 		return false, fmt.Sprintf("a window of %d tokens is not plausible (%d to %d are)", limit, MinContext, MaxContext)
@@ -219,10 +220,10 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 		}
 		l.accepted = 0
 	}
-	if old := l.inForce(now); !named && old > 0 && old <= limit && !l.guess {
+	if old := l.valid(now); !named && old > 0 && old <= limit && !l.guess {
 		return false, fmt.Sprintf("the provider named %d tokens", old)
 	}
-	again := named && l.inForce(now) == limit && !l.guess && now.Sub(l.Learned) < LearnedFor/2
+	again := named && l.valid(now) == limit && !l.guess && now.Sub(l.Learned) < LearnedFor/2
 	l.Limit, l.guess, l.doubted = limit, !named, 0
 	if again {
 		return true, "" // the file has it, or will have
@@ -234,7 +235,7 @@ func (x *Resolver) Learn(upstream, model string, betas []string, limit int, name
 	return true, ""
 }
 
-// Accepted records that an input of so many tokens, as the provider counts, went through. A learned limit below it was wrong and is
+// Accepted records that an input of that many tokens, as the provider counts, went through. A learned limit below it was wrong and is
 // forgotten.
 func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	if input <= 0 || input > MaxContext {
@@ -249,7 +250,7 @@ func (x *Resolver) Accepted(upstream, model string, betas []string, input int) {
 	if input >= l.accepted || now.Sub(l.acceptedAt) >= justAccepted {
 		l.accepted, l.acceptedAt = input, now
 	}
-	if limit := l.inForce(now); limit > 0 && input > limit {
+	if limit := l.valid(now); limit > 0 && input > limit {
 		if !l.guess {
 			u.unsaved, u.failed = true, time.Time{}
 		}
@@ -274,7 +275,8 @@ func (x *Resolver) upstream(name string) *upstream {
 	return u
 }
 
-// limitOf returns the learned limit of a model, an empty one if there is none. A new one may remove an old one. The caller holds mu.
+// limitOf returns the learned limit of a model; a new, empty one if there is none, for which an old one may be removed. The caller holds
+// mu.
 func (u *upstream) limitOf(key string) *learnedLimit {
 	l := u.models[key]
 	if l == nil {
@@ -297,7 +299,7 @@ func (u *upstream) trim(n int) {
 // maxKey bounds a model's name in a file.
 const maxKey = 128
 
-// modelKey returns the key of a model in what was learned. A model with the beta for a million tokens has another key.
+// modelKey returns the key under which limits of a model are learned. With the beta for a million tokens it is another.
 func modelKey(model string, betas []string) string {
 	key := strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -311,7 +313,7 @@ func modelKey(model string, betas []string) string {
 	return key
 }
 
-// warnOnce calls Options.Warn, but once only for each value of about.
+// warnOnce calls Options.Warn, but only once for each value of about.
 func (x *Resolver) warnOnce(about, format string, args ...any) {
 	x.warnings.Lock()
 	said := x.o.Warn == nil || x.warned[about] || len(x.warned) >= 4*MaxUpstreams

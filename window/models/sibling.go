@@ -13,7 +13,7 @@ import (
 // release.
 type version []int
 
-// lineage returns the words of a folded name, which name the family, and the version. "claude-3-5-sonnet" and "claude-sonnet-5" are of one
+// lineage returns the words of a folded name, which tell its family, and the version. "claude-3-5-sonnet" and "claude-sonnet-5" are of one
 // family. Sizes ("70b", "128e", "1m") are words, and so is a part with letters ("4o", "k2") without the number at its end.
 func lineage(spelled string) (words []string, v version) {
 	spelled = spelled[strings.LastIndexByte(spelled, '/')+1:]
@@ -52,22 +52,22 @@ func isMonth(part string) bool {
 	return len(part) == 4 && part[0] == '2' && part[1] >= '3' && part[2:] >= "01" && part[2:] <= "12"
 }
 
-// siblings guesses a window by the family of a name that the catalogue does not have: that of the newest member that is not newer than the
-// name, so that a newer model is never taken for smaller than its newest known sibling. Members have the same words; if none is of the same
-// generation, which is the first number, words are left off at the end ("claude-mythos-9" is a "claude") and the largest is taken. The
-// provider's own models count first. It returns false if there is no member.
-func (c *Catalogue) siblings(n name, provider string) (Window, bool) {
+// siblingWindow guesses the window of a name that the catalogue lacks: that of the newest model of its family that is not newer than the
+// name, so that a newer model is never taken for smaller than its newest known sibling. The family has the same words; if none of it is of
+// the same generation, which is the first number, words are left off at the end ("claude-mythos-9" is a "claude") and the largest window is
+// taken. The provider's own models count first. It returns false if there is no such model.
+func (c *Catalogue) siblingWindow(n name, provider string) (Window, bool) {
 	key := c.Refreshed.stamp() + provider + "/" + strings.Join(n.spellings, " ")
 	if w, ok := guesses.get(key); ok {
 		return w, w.Context > 0
 	}
-	w := c.guess(n, provider)
+	w := c.guessWindow(n, provider)
 	guesses.put(key, w)
 	return w, w.Context > 0
 }
 
-// guess does the work of siblings. It returns the zero Window if there is no member, or the name has no version.
-func (c *Catalogue) guess(n name, provider string) Window {
+// guessWindow is siblingWindow without the cache. It returns the zero Window if there is no sibling, or the name has no version.
+func (c *Catalogue) guessWindow(n name, provider string) Window {
 	for _, spelled := range n.spellings {
 		words, v := lineage(spelled)
 		if len(v) == 0 || len(words) == 0 {
@@ -97,9 +97,9 @@ func (c *Catalogue) guess(n name, provider string) Window {
 	return Window{}
 }
 
-// newestMember returns the newest model of a provider that is not newer than v, or else the oldest, with its version; false if there is
-// none. With whole, its words must be exactly these, else they must begin with these. Among equals it is the one with the largest window: a
-// guess that is too large costs a refusal, which the client does not see.
+// newestMember returns the window and version of the newest model of a provider that is not newer than v, or else of the oldest; false if
+// there is none. With whole, the model's words must be exactly these, else they must begin with these. Among equals it takes the largest
+// window: a guess that is too large costs a refusal, which the client does not see.
 func (c *Catalogue) newestMember(provider string, words []string, whole bool, v version) (best Window, of version, ok bool) {
 	if provider == "" {
 		return Window{}, nil, false
@@ -148,6 +148,7 @@ type guessCache struct {
 	of map[string]Window
 }
 
+// get returns the guess stored under a key; false if there is none.
 func (c *guessCache) get(key string) (Window, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -74,6 +74,6 @@ func TestNewerIsNeverSmaller(t *testing.T) {
 
 func BenchmarkGuess(b *testing.B) {
 	for b.Loop() {
-		new(Catalogue).guess(parseName("claude-saga-6"), "anthropic")
+		new(Catalogue).guessWindow(parseName("claude-saga-6"), "anthropic")
 	}
 }

@@ -78,8 +78,7 @@ func (t table) find(key string) (Window, bool) {
 	return Window{}, false
 }
 
-// parseLimits returns the window in a text "context input output". The text is not checked: whoever wrote it has done so, and a test reads all
-// lines.
+// parseLimits returns the window in a text "context input output", which must be valid: its writer has checked it.
 func (t table) parseLimits(text string) Window {
 	context, rest, _ := strings.Cut(text, " ")
 	input, output, _ := strings.Cut(rest, " ")

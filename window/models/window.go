@@ -50,7 +50,7 @@ func Lookup(upstream, model string, betas []string) (Window, bool) {
 	return new(Catalogue).Lookup(upstream, model, betas)
 }
 
-// Lookup works like [Lookup] in this catalogue.
+// Lookup is [Lookup] in this catalogue.
 func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool) {
 	provider := Provider(upstream)
 	if isLocal(provider) {
@@ -70,8 +70,8 @@ func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool
 	return w, ok
 }
 
-// window looks up the name as it stands and then ever shorter ones, each first among the provider's own models, then among those of the
-// makers, which others serve as they are. A window that is only known of other providers is a guess: they give an open model from 8,000
+// window looks the name up as it stands, and then in ever shorter forms, each first among the provider's own models, then among the
+// makers', which others serve unchanged. A window that is only known of other providers is a guess: they give an open model from 8,000
 // tokens to all that it was trained for. So is that of a sibling, if the name is not found.
 func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	for _, spelled := range n.spellings {
@@ -83,7 +83,7 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 				return c.widenAlias(spelled, w), true
 			}
 		}
-		if w, ok := legacy(spelled); ok {
+		if w, ok := retiredWindow(spelled); ok {
 			return w, true
 		}
 		if w, ok := c.find("any/" + spelled); ok {
@@ -91,12 +91,11 @@ func (c *Catalogue) window(n name, provider string) (Window, bool) {
 			return w, true
 		}
 	}
-	return c.siblings(n, provider)
+	return c.siblingWindow(n, provider)
 }
 
-// widenAlias returns w, the window of a model, widened if the name is an alias: "mistral-large-latest" stands for another model from time
-// to time. If a dated member of its family takes more anywhere, the alias may stand for that one by now, since the table ages; then that
-// window is returned, as a guess.
+// widenAlias returns w, the window of a model, or, for an alias such as "mistral-large-latest", the largest window of a dated model of its
+// family if that is larger, as a guess: an alias stands for another model from time to time, and the table ages.
 func (c *Catalogue) widenAlias(spelled string, w Window) Window {
 	family, alias := strings.CutSuffix(spelled, "-latest")
 	if !alias {
@@ -133,6 +132,7 @@ type ruled struct {
 	context, input, output int
 }
 
+// window returns the window of the retired model.
 func (r ruled) window() Window {
 	return Window{Context: r.context, Input: r.input, Output: r.output, Source: SourceCatalogue}
 }
@@ -160,8 +160,8 @@ var retired = [...]ruled{
 	{"claude-instant-1-2", 100_000, 0, 4_096},
 }
 
-// legacy returns the window of a retired model that is not in the catalogue any more; false for any other.
-func legacy(spelled string) (Window, bool) {
+// retiredWindow returns the window of a retired model that is not in the catalogue any more; false for any other.
+func retiredWindow(spelled string) (Window, bool) {
 	for _, r := range retired {
 		if spelled == r.prefix {
 			return r.window(), true

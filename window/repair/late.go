@@ -7,10 +7,10 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// tellLate replaces results that come too late by words of the user, where they stand: their call was sent before, and so was what stood in
-// the place of its result. A second result would be refused, and the model has read that there is none; now it reads the result. It returns
-// r itself if there are none.
-func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
+// replaceLate replaces results that come too late, where they stand, by words of the user that tell them: their call and something in place
+// of the result were sent before. A second result would be refused, and the model has read that there is none; now it reads the result. It
+// returns r itself if there are none.
+func replaceLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	p := pair(r)
 	var d *wire.Draft
 	for i := range p.results {
@@ -23,7 +23,7 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 		}
 		part := p.resultPart(res)
 		replaceByText(d, r, p.rules, res.msg, res.part, part)
-		p.did(Late, res.msg, part.CallID, 0)
+		p.addAction(Late, res.msg, part.CallID, 0)
 	}
 	if d == nil {
 		return r, nil, nil
@@ -32,8 +32,8 @@ func tellLate(r *wire.Request, frozen int) (*wire.Request, []Action, error) {
 	return next, p.actions, err
 }
 
-// isLate reports whether the call of a result was sent before without this result: something else was sent after the call instead. frozen
-// is the number of messages that were sent before.
+// isLate reports whether the call of a result was sent before without this result, and something else after it instead. frozen is the
+// number of messages that were sent before.
 func (p *pairing) isLate(res *result, frozen int) bool {
 	k := res.call
 	if k == none {
@@ -55,8 +55,8 @@ func (p *pairing) isLate(res *result, frozen int) bool {
 	return false
 }
 
-// hasOnlyResults reports whether a message has results and nothing else, in a dialect where each result may have a message of its own. Then
-// other calls of the same turn were answered first.
+// hasOnlyResults reports whether a message consists of results, in a dialect where each result may have a message of its own. Then other
+// calls of the same turn were answered before it.
 func (p *pairing) hasOnlyResults(message int) bool {
 	m := &p.r.Messages[message]
 	if p.rules.Results.Together() {
@@ -70,8 +70,8 @@ func (p *pairing) hasOnlyResults(message int) bool {
 	return len(m.Parts) > 0
 }
 
-// replaceByText replaces a result, where it stands, by words of the user that say that it came late and what it was. Blocks that a user's
-// message may have stay as they are.
+// replaceByText replaces a result, where it stands, by words of the user that say that it came late and what it was. Its blocks stay as
+// they are if a user's message may have them.
 func replaceByText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part int, p *wire.Part) {
 	head := "[The result of the call " + p.CallID + " came late"
 	if p.Name != "" {
@@ -110,14 +110,14 @@ func replaceByText(d *wire.Draft, r *wire.Request, rules *wire.Rules, msg, part 
 	}
 }
 
-// ofUsers are the types of blocks that may stand both in results and in a user's message.
-var ofUsers = map[string]bool{
+// userBlockTypes are the types of blocks that may stand both in results and in a user's message.
+var userBlockTypes = map[string]bool{
 	"text": true, "image": true, "document": true, "search_result": true, // Messages
 	"input_text": true, "input_image": true, "input_file": true, // Responses
 	"image_url": true, // Chat
 }
 
-// userBlocks returns the blocks of a result; false unless all of them may stand in a message of the user.
+// userBlocks returns the blocks of a result; false unless all of them may stand in a user's message.
 func userBlocks(r *wire.Request, p *wire.Part) (blocks [][]byte, ok bool) {
 	list := r.Raw(p.Content)
 	for e, err := range rawjson.Elements(list, 0) {
@@ -134,7 +134,7 @@ func userBlocks(r *wire.Request, p *wire.Part) (blocks [][]byte, ok bool) {
 				kind = string(m.Value.Of(raw))
 			}
 		}
-		if len(kind) < 2 || !ofUsers[kind[1:len(kind)-1]] {
+		if len(kind) < 2 || !userBlockTypes[kind[1:len(kind)-1]] {
 			return nil, false
 		}
 		blocks = append(blocks, raw)

@@ -36,7 +36,7 @@ func (p *pairing) chooseIDs(o Options) {
 		if old, ok := taken[c.id]; ok && p.mustDiffer(&p.calls[old], c) {
 			if c.result == none && p.calls[old].group == c.group && p.same(&p.calls[old], c) {
 				c.drop = true
-				p.did(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
+				p.addAction(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
 				continue
 			}
 			c.newID = unusedID(c.id, numbers, used, o)
@@ -45,10 +45,10 @@ func (p *pairing) chooseIDs(o Options) {
 			taken[c.id] = k
 		}
 		if name := cmp.Or(c.newID, c.id); badID(p.rules, name, o) {
-			c.newID = shortened(name, o)
+			c.newID = shortenID(name, o)
 		}
 		if c.newID != "" {
-			p.did(Renamed, c.msg, c.id, 0)
+			p.addAction(Renamed, c.msg, c.id, 0)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (p *pairing) mustDiffer(old, c *call) bool {
 	return old.group == c.group
 }
 
-// answeredBefore returns the index of the message before which a call of Responses has its output, once the repair is done.
+// answeredBefore returns the index of the message before which a call of Responses will have its output once the repair is done.
 func (p *pairing) answeredBefore(c *call) int {
 	if c.result != none && p.results[c.result].msg > c.msg {
 		return p.results[c.result].msg
@@ -94,11 +94,12 @@ func (p *pairing) endOfCalls(msg int) int {
 	return p.run[1]
 }
 
+// same reports whether two calls are identical to the byte.
 func (p *pairing) same(a, b *call) bool {
 	return bytes.Equal(p.r.Raw(p.partOf(a).Span), p.r.Raw(p.partOf(b).Span))
 }
 
-// unusedID returns id with the first number after it that makes it unused. The same history gives the same id.
+// unusedID returns id with the first number appended that makes it unused. The same history always gives the same id.
 func unusedID(id string, numbers map[string]int, used map[string]bool, o Options) string {
 	longest := maxPlainID
 	if o.MaxID > 0 {
@@ -126,30 +127,30 @@ func badID(rules *wire.Rules, id string, o Options) bool {
 		return true
 	}
 	for i := 0; rules.IDMarks != "" && i < len(id); i++ {
-		if !plain(id[i]) && strings.IndexByte(rules.IDMarks, id[i]) < 0 {
+		if !isPlain(id[i]) && strings.IndexByte(rules.IDMarks, id[i]) < 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// plain reports whether every provider accepts a character in an id.
-func plain(c byte) bool {
+// isPlain reports whether every provider accepts a character in an id.
+func isPlain(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// isNine reports whether an id has nine letters and digits.
+// isNine reports whether an id is nine letters and digits.
 func isNine(id string) bool {
 	for i := range len(id) {
-		if c := id[i]; !plain(c) || c == '_' || c == '-' {
+		if c := id[i]; !isPlain(c) || c == '_' || c == '-' {
 			return false
 		}
 	}
 	return len(id) == 9
 }
 
-// shortened returns the id that takes the place of one that the provider refuses.
-func shortened(id string, o Options) string {
+// shortenID returns the id that replaces one that the provider refuses.
+func shortenID(id string, o Options) string {
 	if o.NineIDs {
 		sum := sha256.Sum256([]byte(id))
 		return hex.EncodeToString(sum[:])[:9]
@@ -160,13 +161,13 @@ func shortened(id string, o Options) string {
 	return idDigest(id, maxPlainID)
 }
 
-// idDigest returns the beginning of an id, in characters that every provider takes, and a digest of the whole id, in at most longest
-// characters. Equal ids stay equal, and different ones different.
+// idDigest returns an id of at most longest characters that every provider takes: the beginning of id and a digest of all of it. Equal ids
+// give equal results, different ids different ones.
 func idDigest(id string, longest int) string {
 	sum := sha256.Sum256([]byte(id))
 	head := make([]byte, 0, longest)
 	for i := 0; i < len(id) && len(head) < longest-digestLen-1; i++ {
-		if c := id[i]; plain(c) {
+		if c := id[i]; isPlain(c) {
 			head = append(head, c)
 		} else if n := len(head); n == 0 || head[n-1] != '_' {
 			head = append(head, '_')

@@ -39,7 +39,7 @@ func needsNoRepair(r *wire.Request, o Options) bool {
 	if len(r.Messages) == 0 {
 		return true
 	}
-	if !served(r) {
+	if !isServedInOrder(r) {
 		return false
 	}
 	rules := r.Dialect.Rules()
@@ -72,13 +72,13 @@ func needsNoRepair(r *wire.Request, o Options) bool {
 		}
 	}
 	if rules.UserFirst {
-		i := firstSpeaker(r)
+		i := firstNonSystem(r)
 		return i == len(r.Messages) || r.Messages[i].Role != wire.RoleAssistant || r.Bypass.Partial()
 	}
 	return true
 }
 
-// claimID reports whether a call may keep its id, and records the id where it must be unique.
+// claimID reports whether a call may keep its id. It records ids that must be unique.
 func (s *scratch) claimID(rules *wire.Rules, part *wire.Part, o Options) bool {
 	if badID(rules, part.CallID, o) {
 		return false
@@ -93,10 +93,11 @@ func (s *scratch) claimID(rules *wire.Rules, part *wire.Part, o Options) bool {
 	return true
 }
 
-// isAnswered reports whether the calls of message i have their results where the dialect wants them. Calls of the last message need none.
+// isAnswered reports whether the calls of message i, of which there are so many, have their results where the dialect wants them. Calls of
+// the last message need none.
 func isAnswered(r *wire.Request, i, calls int) bool {
 	m, rules := &r.Messages[i], r.Dialect.Rules()
-	if hasResult(m) || rules.CallsBehindUser && callTurn(r, i) {
+	if hasResult(m) || rules.CallsBehindUser && callsWithoutUser(r, i) {
 		return false
 	}
 	if i == len(r.Messages)-1 {
@@ -135,7 +136,7 @@ func hasDistinctIDs(m *wire.Message) bool {
 	return true
 }
 
-// findCall returns the tool's name of the call with an id; ok is false unless exactly one call has it.
+// findCall returns the tool's name of the call in m with that id; ok is false unless exactly one call has it.
 func findCall(m *wire.Message, id string) (name string, ok bool) {
 	n := 0
 	for j := range m.Parts {
@@ -217,7 +218,7 @@ func hasResponses(m, next *wire.Message, calls int) bool {
 	return n == calls && (byID || byName)
 }
 
-// repeatsEarlier reports whether a result with the same id precedes part j.
+// repeatsEarlier reports whether an earlier result in m has the same id as part j.
 func repeatsEarlier(m *wire.Message, j int) bool {
 	for k := range j {
 		if m.Parts[k].Kind == wire.Result && m.Parts[k].CallID == m.Parts[j].CallID {
@@ -227,8 +228,8 @@ func repeatsEarlier(m *wire.Message, j int) bool {
 	return false
 }
 
-// itemsInOrder reports whether the calls of a Responses input have outputs and its reasoning is followed by what it led to. For rare kinds
-// of calls it returns false, and the walk decides.
+// itemsInOrder reports whether the calls of a Responses input have outputs and its reasoning is followed by an item of the model. For rare
+// kinds of calls it returns false, and the full check decides.
 func (s *scratch) itemsInOrder(r *wire.Request, o Options) bool {
 	owing, thinking := 0, false
 	tail := len(r.Messages) // the open last turn begins here
@@ -264,8 +265,8 @@ func (s *scratch) itemsInOrder(r *wire.Request, o Options) bool {
 	return owing == 0
 }
 
-// fitsCall reports whether the output in message i is of the type of its call. It looks back over manyCalls messages only; if the call is
-// further away, it returns false, and the walk decides.
+// fitsCall reports whether the output in message i is of the type of its call. It looks back over manyCalls messages; if the call is
+// further away, it returns false, and the full check decides.
 func (s *scratch) fitsCall(r *wire.Request, i int, part *wire.Part) bool {
 	for k := i - 1; k >= max(0, i-manyCalls); k-- {
 		for j := range r.Messages[k].Parts {
@@ -280,7 +281,7 @@ func (s *scratch) fitsCall(r *wire.Request, i int, part *wire.Part) bool {
 // placeInOrder puts results into the content right after their calls (Gemini): as many as there are calls and in the same order, because
 // without ids the order alone pairs them.
 func (p *pairing) placeInOrder() {
-	p.rename()
+	p.applyIDs()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
 		host := calls[0].msg + 1
@@ -297,7 +298,7 @@ func (p *pairing) placeInOrder() {
 			for _, c := range calls {
 				put = append(put, p.resultFor(c))
 			}
-			p.draft.InsertMessages(host, joinElements(`{"role":"user","parts":[`, put))
+			p.draft.InsertMessages(host, joinMessage(`{"role":"user","parts":[`, put))
 			continue
 		}
 		if p.isSameOrder(present) || len(present) == len(calls) && p.allNamed(calls) {
@@ -331,8 +332,8 @@ func (p *pairing) allNamed(calls []*call) bool {
 	return true
 }
 
-// insertMissing inserts the results that the content host lacks, each before the next result that stays, else after the last. So the order
-// is right whatever other results are dropped.
+// insertMissing inserts into message host the results that calls lack, each before the next result that stays, else after the last. So the
+// order is right whatever other results are dropped.
 func (p *pairing) insertMissing(host int, calls []*call, kept []bool) {
 	end := p.firstResult(host)
 	places := make([]int, len(calls))

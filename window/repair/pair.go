@@ -11,7 +11,7 @@ import (
 // none stands for no call, no result.
 const none = -1
 
-// A call is one occurrence of a call.
+// A call is one call in the request.
 type call struct {
 	msg, part int
 	group     int // calls of one group were made at once
@@ -21,7 +21,7 @@ type call struct {
 	drop      bool
 }
 
-// A result is one occurrence of a result.
+// A result is one result in the request.
 type result struct {
 	msg, part int
 	call      int // index in calls, or none
@@ -71,7 +71,7 @@ func pair(r *wire.Request) *pairing {
 			part := &m.Parts[j]
 			switch {
 			case p.compacted(i, j):
-				p.noteCovered(part)
+				p.addCovered(part)
 			case part.Kind == wire.Result:
 				res := result{msg: i, part: j, call: p.findCall(part, byID, byName), second: none}
 				if res.call != none {
@@ -102,18 +102,18 @@ func pair(r *wire.Request) *pairing {
 	p.count = seen
 	for s := range p.results {
 		res := &p.results[s]
-		res.elsewhere = res.call == none && res.second == none && p.keptElsewhere(res)
+		res.elsewhere = res.call == none && res.second == none && p.callElsewhere(res)
 	}
 	return p
 }
 
-// compacted reports whether a part precedes the edge.
+// compacted reports whether a part stands before the edge, and so is left alone.
 func (p *pairing) compacted(msg, part int) bool {
 	return msg < p.edge || msg == p.edge && part < p.edgePart
 }
 
-// noteCovered notes the id of a call that stands before the provider's compaction.
-func (p *pairing) noteCovered(part *wire.Part) {
+// addCovered records the id of a call that stands before the provider's compaction.
+func (p *pairing) addCovered(part *wire.Part) {
 	if part.Kind != wire.Call || part.CallID == "" {
 		return
 	}
@@ -123,10 +123,10 @@ func (p *pairing) noteCovered(part *wire.Part) {
 	p.covered[part.CallID] = true
 }
 
-// keptElsewhere reports whether the provider may have the missing call of a result, so that the result must stay: in a stored or cached
-// part of the conversation, or before a compaction of Responses, where that holds for results that follow the compaction at once.
-// Compactions of Messages are texts and hold no calls.
-func (p *pairing) keptElsewhere(res *result) bool {
+// callElsewhere reports whether the provider may have the missing call of a result, so that the result must stay: in a stored or cached
+// part of the conversation, or before a compaction of Responses if the result follows that directly. Compactions of Messages are texts and
+// hold no calls.
+func (p *pairing) callElsewhere(res *result) bool {
 	switch p.rules.Results {
 	case wire.ResultsInOrder: // they stand right behind their calls, so only the first can have them in a cache
 		return p.r.Bypass.Partial() && res.msg == 0
@@ -145,11 +145,14 @@ func (p *pairing) keptElsewhere(res *result) bool {
 	return p.edgePart > 0
 }
 
-func (p *pairing) partOf(c *call) *wire.Part       { return &p.r.Messages[c.msg].Parts[c.part] }
+// partOf returns the part of the request that is the call.
+func (p *pairing) partOf(c *call) *wire.Part { return &p.r.Messages[c.msg].Parts[c.part] }
+
+// resultPart returns the part of the request that is the result.
 func (p *pairing) resultPart(s *result) *wire.Part { return &p.r.Messages[s.msg].Parts[s.part] }
 
-// collectIDs notes all ids of calls and of results, for dialects in which ids may be absent. An id that both a call and a result have pairs
-// these two, wherever they stand.
+// collectIDs records all ids of calls and of results, for dialects in which ids may be absent. A call and a result with the same id belong
+// together, wherever they stand.
 func (p *pairing) collectIDs() {
 	p.asked, p.told = map[string]bool{}, map[string]bool{}
 	for i := range p.r.Messages {
@@ -165,7 +168,7 @@ func (p *pairing) collectIDs() {
 	}
 }
 
-// findCall returns the index of the earlier call that a result answers, or none.
+// findCall returns the index in calls of the earlier call that a result answers; none if there is none.
 func (p *pairing) findCall(part *wire.Part, byID, byName index) int {
 	answered := func(k int) bool { return p.calls[k].result != none }
 	if p.rules.ByName && !p.asked[part.CallID] {
@@ -188,7 +191,7 @@ func (p *pairing) mayAnswer(part *wire.Part, c *call) bool {
 	return true
 }
 
-// findOpen sets open, the group of calls that the client is about to answer: the calls of the last message, if none of their turn has a
+// findOpen sets open to the group of calls that the client is about to answer: those of the last message, if none of their turn has a
 // result yet.
 func (p *pairing) findOpen() {
 	if len(p.calls) == 0 {
@@ -208,7 +211,7 @@ func (p *pairing) findOpen() {
 	p.open = last.group
 }
 
-// matchEarly matches results that stand before their calls, if only one call has the id.
+// matchEarly matches results that stand before their calls, if only one call has the id. seen has the number of calls by id.
 func (p *pairing) matchEarly(seen map[string]int) {
 	only := map[string]int{}
 	for k := range p.calls {
@@ -253,8 +256,8 @@ func (x index) push(key string, k, group int) {
 	*stack = append(*stack, queue{group: group, calls: []int{k}})
 }
 
-// top returns the call that a result with a key answers, or none: the first open one of the newest group. Answered calls are removed on the
-// way, so that each is looked at only once in all.
+// top returns the call that a result with a key answers: the first open one of the newest group; none if there is none. It removes answered
+// calls on the way, so that each is looked at only once.
 func (x index) top(key string, answered func(int) bool) int {
 	stack := x[key]
 	if stack == nil {
@@ -298,9 +301,9 @@ func owesOutput(r *wire.Request, part *wire.Part) bool {
 	return false
 }
 
-// placeAnywhere gives every call of Responses an output somewhere after it. An output that is after its call stays where it is.
+// placeAnywhere gives every call of Responses an output somewhere after it. An output that is after its call already stays where it is.
 func (p *pairing) placeAnywhere() {
-	p.rename()
+	p.applyIDs()
 	kept := make([]bool, len(p.results))
 	gone := map[int]bool{} // items that leave
 	for _, i := range p.repairServed() {
@@ -323,7 +326,7 @@ func (p *pairing) placeAnywhere() {
 			}
 			gone[c.msg] = true
 			p.draft.DropMessages(c.msg, c.msg+1)
-			p.did(Dropped, c.msg, c.id, p.partOf(c).Span.Len())
+			p.addAction(Dropped, c.msg, c.id, p.partOf(c).Span.Len())
 		}
 	}
 	for s := range p.results {
@@ -333,8 +336,8 @@ func (p *pairing) placeAnywhere() {
 	p.dropReasoning(gone)
 }
 
-// dropReasoning drops reasoning items that are not followed by an item of the model. gone are the messages that are dropped. Reasoning at
-// the very end stays, because the turn is open.
+// dropReasoning drops reasoning items that are not followed by an item of the model. gone holds the messages that are dropped already.
+// Reasoning at the very end stays, because the turn is open.
 func (p *pairing) dropReasoning(gone map[int]bool) {
 	follows := true // what comes next is the model's, or the end
 	for i := len(p.r.Messages) - 1; i >= p.edge; i-- {
@@ -344,7 +347,7 @@ func (p *pairing) dropReasoning(gone map[int]bool) {
 		if m := &p.r.Messages[i]; isReasoning(m) {
 			if !follows {
 				p.draft.DropMessages(i, i+1)
-				p.did(Reasoning, i, "", m.Span.Len())
+				p.addAction(Reasoning, i, "", m.Span.Len())
 			}
 			continue // those before it share its fate
 		}
@@ -352,6 +355,7 @@ func (p *pairing) dropReasoning(gone map[int]bool) {
 	}
 }
 
+// isReasoning reports whether a message is a reasoning item of Responses.
 func isReasoning(m *wire.Message) bool {
 	return len(m.Parts) == 1 && m.Parts[0].Kind == wire.Reasoning && m.Parts[0].Type == "reasoning"
 }
@@ -390,27 +394,27 @@ func (p *pairing) joinSecond() {
 			continue
 		}
 		if said[first] == nil {
-			words, _ := p.words(&p.results[first])
+			words, _ := p.resultText(&p.results[first])
 			said[first] = map[string]bool{words: true}
 			if p.joined == nil {
 				p.joined = map[int]string{}
 			}
 		}
-		words, ok := p.words(double)
+		words, ok := p.resultText(double)
 		if !ok || said[first][words] || strings.TrimSpace(words) == "" {
 			continue
 		}
 		said[first][words] = true
 		text, begun := p.joined[first]
 		if !begun {
-			text, _ = p.words(&p.results[first])
+			text, _ = p.resultText(&p.results[first])
 		}
 		p.joined[first] = text + "\n" + words
 		double.added = true
 	}
 }
 
-// isString reports whether a result is a single string or, in a dialect without strings, a single block of text.
+// isString reports whether a result is a single string, or, in a dialect without strings, a single text block.
 func (p *pairing) isString(s *result) bool {
 	part := p.resultPart(s)
 	switch {
@@ -430,8 +434,8 @@ func (p *pairing) isString(s *result) bool {
 	return blocks == 1
 }
 
-// words returns the texts of a result; false when it holds media or other JSON too.
-func (p *pairing) words(s *result) (string, bool) {
+// resultText returns the texts of a result; false if it also contains media or other JSON.
+func (p *pairing) resultText(s *result) (string, bool) {
 	part := p.resultPart(s)
 	if len(part.Media) > 0 || !part.Raw.IsZero() {
 		return "", false

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// movedResult returns the JSON of a result for another place, with the new id of its call and the words that were joined to it.
+// movedResult returns the JSON of a result for another position, with the new id of its call and the words that were joined to it.
 func (p *pairing) movedResult(s *result) []byte {
 	part := p.resultPart(s)
 	var edits []wire.Edit
@@ -29,7 +29,8 @@ func (p *pairing) movedResult(s *result) []byte {
 	return moved
 }
 
-// noteFor returns a result with the text [Note] for a call that has none, and records that; nil for a call whose result cannot be a text.
+// noteFor returns a result with the text [Note] for a call that has none, and records that; nil if the result of such a call cannot be a
+// text.
 func (p *pairing) noteFor(c *call) []byte {
 	part := *p.partOf(c)
 	if c.newID != "" {
@@ -37,23 +38,23 @@ func (p *pairing) noteFor(c *call) []byte {
 	}
 	raw := wire.ResultElement(p.r.Dialect, part, Note, true)
 	if raw != nil {
-		p.did(Synthesised, c.msg, c.id, 0)
+		p.addAction(Synthesised, c.msg, c.id, 0)
 	}
 	return raw
 }
 
-// resultFor returns the result to insert for a call, and records that: the one that is moved there, or a note; nil where there is no form
-// for a note.
+// resultFor returns the result to insert for a call, and records that: its own, moved there, or if it has none a note; nil if a note is not
+// possible.
 func (p *pairing) resultFor(c *call) []byte {
 	if c.result == none {
 		return p.noteFor(c)
 	}
 	s := &p.results[c.result]
-	p.did(Moved, s.msg, c.id, 0)
+	p.addAction(Moved, s.msg, c.id, 0)
 	return p.movedResult(s)
 }
 
-// keepResult keeps a result where it is, and gives it the new id of its call and the words that were joined to it.
+// keepResult leaves a result where it is, and gives it the new id of its call and the words that were joined to it.
 func (p *pairing) keepResult(s *result) {
 	if text, ok := p.joined[p.calls[s.call].result]; ok {
 		p.draft.ReplaceText(s.msg, s.part, 0, text)
@@ -63,7 +64,7 @@ func (p *pairing) keepResult(s *result) {
 	}
 }
 
-// dropResult drops a result from its place. If it moves to its call, resultFor records that; otherwise the reason is recorded here.
+// dropResult removes a result from its position. If it moves to its call, resultFor records that; otherwise the reason is recorded here.
 func (p *pairing) dropResult(s *result) {
 	p.draft.DropPart(s.msg, s.part)
 	if s.call != none {
@@ -77,11 +78,11 @@ func (p *pairing) dropResult(s *result) {
 		kind = Duplicate
 	}
 	part := p.resultPart(s)
-	p.did(kind, s.msg, part.CallID, part.Span.Len())
+	p.addAction(kind, s.msg, part.CallID, part.Span.Len())
 }
 
-// rename gives calls their new ids, and drops those that are copies.
-func (p *pairing) rename() {
+// applyIDs gives calls their new ids, and drops those that are copies.
+func (p *pairing) applyIDs() {
 	for k := range p.calls {
 		switch c := &p.calls[k]; {
 		case c.drop:
@@ -92,7 +93,7 @@ func (p *pairing) rename() {
 	}
 }
 
-// groups yields the calls that were made together, group by group, without copies and without the open group.
+// groups yields the calls group by group, each group made at once, without copies and without the open group.
 func (p *pairing) groups(yield func([]*call) bool) {
 	var list []*call
 	for k := range p.calls {
@@ -116,10 +117,10 @@ func (p *pairing) groups(yield func([]*call) bool) {
 // placeBehindCalls gives each call its result in a message right after the message with the calls (Chat), and drops results without a call
 // and second ones.
 func (p *pairing) placeBehindCalls() {
-	p.rename()
+	p.applyIDs()
 	for i := range p.r.Messages {
 		if p.r.Messages[i].EmptyCalls() && p.draft.DropEmptyCalls(i) {
-			p.did(Emptied, i, "", 0)
+			p.addAction(Emptied, i, "", 0)
 		}
 	}
 	kept := make([]bool, len(p.results))
@@ -144,7 +145,7 @@ func (p *pairing) placeBehindCalls() {
 	p.keepOrDrop(kept)
 }
 
-// keepOrDrop keeps the results for which kept is true, and drops the others, unless the provider may have their calls.
+// keepOrDrop keeps the results whose index is set in kept, and drops the others, unless the provider may have their calls.
 func (p *pairing) keepOrDrop(kept []bool) {
 	for s := range p.results {
 		switch {
@@ -159,7 +160,7 @@ func (p *pairing) keepOrDrop(kept []bool) {
 // placeFirst puts results at the beginning of the user's message after their calls (Messages). If that message has none of them, they get a
 // message of their own, so that the user's words stay as they are.
 func (p *pairing) placeFirst() {
-	p.rename()
+	p.applyIDs()
 	kept := make([]bool, len(p.results))
 	for calls := range p.groups {
 		host := calls[0].msg + 1
@@ -186,7 +187,7 @@ func (p *pairing) placeFirst() {
 				p.draft.InsertPart(host, lead, raw)
 			}
 		default:
-			p.draft.InsertMessages(host, joinElements(`{"role":"user","content":[`, put))
+			p.draft.InsertMessages(host, joinMessage(`{"role":"user","content":[`, put))
 		}
 	}
 	p.repairServed()
@@ -206,8 +207,8 @@ func (p *pairing) leadingResults(msg int) int {
 	return n
 }
 
-// joinElements returns a message made of head, which opens it and its content, and elements.
-func joinElements(head string, elements [][]byte) []byte {
+// joinMessage returns the JSON of a message: head, which opens the message and its content, the elements, and the closing brackets.
+func joinMessage(head string, elements [][]byte) []byte {
 	out := []byte(head)
 	for i, e := range elements {
 		if i > 0 {

@@ -14,24 +14,24 @@ const (
 	withID   = " output with call_id "
 )
 
-// RepairRefused repairs the pair that a refusal names, where only the provider can know of it: a call in what it keeps (previous_response_id, a
-// conversation) that the client went past gets a note, and a result that could have answered one there is dropped. It returns r itself if
-// the refusal names nothing of that, or what the request shows is not so.
+// RepairRefused repairs the pair that a refusal names, for a conversation of which the provider keeps a part itself (previous_response_id,
+// a conversation): a call there without an output gets a note, and an output whose call is nowhere is dropped. words is the provider's
+// text. It returns r itself if the refusal names no such pair.
 func RepairRefused(r *wire.Request, words string) (*wire.Request, []Action, error) {
 	if r.Dialect.Rules().Results != wire.ResultsAnywhere || !r.Bypass.Partial() {
 		return r, nil, nil
 	}
-	if kind, id := named(words, noOutput, " "); id != "" {
+	if kind, id := namedCall(words, noOutput, " "); id != "" {
 		return answerKept(r, kind, id)
 	}
-	if _, id := named(words, noCall, withID); id != "" {
-		return dropAnswer(r, id)
+	if _, id := namedCall(words, noCall, withID); id != "" {
+		return dropResults(r, id)
 	}
 	return r, nil, nil
 }
 
-// named returns the type and the id of the call that the words name behind intro, with sep between the two; "" if they name none.
-func named(words, intro, sep string) (kind, id string) {
+// namedCall returns the type and the id of the call that a refusal names behind intro, with sep between the two; "" if it names none.
+func namedCall(words, intro, sep string) (kind, id string) {
 	at := strings.Index(strings.ToLower(words), intro)
 	if at < 0 || len(strings.ToLower(words)) != len(words) {
 		return "", ""
@@ -50,9 +50,10 @@ func named(words, intro, sep string) (kind, id string) {
 	return strings.ReplaceAll(strings.ToLower(kind+suffix), " ", "_"), rest
 }
 
-// answerKept puts a note for a call that the provider keeps before all else.
+// answerKept inserts, in front of all messages, a note as the output of a call that only the provider has. If r has that call or an output
+// for it, it returns r itself.
 func answerKept(r *wire.Request, kind, id string) (*wire.Request, []Action, error) {
-	if shows(r, id) {
+	if hasID(r, id) {
 		return r, nil, nil
 	}
 	note := wire.ResultElement(r.Dialect, wire.Part{Kind: wire.Call, Type: kind, CallID: id}, Note, true)
@@ -68,8 +69,9 @@ func answerKept(r *wire.Request, kind, id string) (*wire.Request, []Action, erro
 	return next, []Action{{Kind: Synthesised, CallID: id}}, nil
 }
 
-// dropAnswer drops the results with an id of a call that is nowhere. Where nothing else was said, words of the user take their place.
-func dropAnswer(r *wire.Request, id string) (*wire.Request, []Action, error) {
+// dropResults drops the results with an id, if no call in r has it. A message that is empty then gets words of the user. If it drops
+// nothing it returns r itself.
+func dropResults(r *wire.Request, id string) (*wire.Request, []Action, error) {
 	d := r.Draft()
 	var actions []Action
 	for i := range r.Messages {
@@ -95,8 +97,8 @@ func dropAnswer(r *wire.Request, id string) (*wire.Request, []Action, error) {
 	return next, actions, nil
 }
 
-// shows reports whether a call or a result with an id is in a request.
-func shows(r *wire.Request, id string) bool {
+// hasID reports whether a call or a result in r has that id.
+func hasID(r *wire.Request, id string) bool {
 	for i := range r.Messages {
 		for _, p := range r.Messages[i].Parts {
 			if p.CallID == id && (p.Kind == wire.Call || p.Kind == wire.Result) {

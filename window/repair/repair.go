@@ -70,7 +70,7 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if o.Frozen == 0 {
 		return repair(r, o)
 	}
-	next, actions, err := tellLate(r, o.Frozen)
+	next, actions, err := replaceLate(r, o.Frozen)
 	if err == nil && !needsNoRepair(next, o) {
 		var more []Action
 		next, more, err = repair(next, o)
@@ -88,7 +88,8 @@ func Repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 // ErrFrozen means that calls and results can only be paired by changing a message that was sent before.
 var ErrFrozen = errors.New("repair: a message that was sent before would have to be changed")
 
-// repair pairs calls and results without the quick check, by the rules of the dialect. It checks that frozen messages stay as they were.
+// repair pairs calls and results by the rules of the dialect, without the quick check first. It returns ErrFrozen if frozen messages would
+// change.
 func repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	p := pair(r)
 	p.frozen = o.Frozen
@@ -114,7 +115,7 @@ func repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	if err != nil {
 		return r, nil, fmt.Errorf("completing a repaired %s request: %w", r.Dialect, err)
 	}
-	if next != paired && !served(next) { // what was put in ends a turn in which something was asked
+	if next != paired && !isServedInOrder(next) { // what was put in ends a turn in which something was asked
 		var more []Action
 		if next, more, err = repair(next, o); err != nil {
 			return r, nil, err
@@ -125,24 +126,24 @@ func repair(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return next, p.actions, nil
 }
 
-// insertUsers inserts messages of the user where the dialect requires one: at the beginning, or before calls. It is called last, because
-// only then is it clear where one is missing.
+// insertUsers inserts messages of the user where the dialect requires one: at the beginning, or before calls. It must be called last,
+// because only then is it clear where one is missing.
 func (p *pairing) insertUsers(r *wire.Request) (*wire.Request, error) {
 	if len(r.Messages) == 0 {
 		if len(p.r.Messages) == 0 {
 			return r, nil
 		}
-		return p.insert(r, 0, nothing)
+		return p.insertUser(r, 0, nothing)
 	}
 	switch {
 	case p.rules.UserFirst:
-		if i := firstSpeaker(r); i < len(r.Messages) && r.Messages[i].Role == wire.RoleAssistant && !r.Bypass.Partial() {
-			return p.insert(r, i, beginning)
+		if i := firstNonSystem(r); i < len(r.Messages) && r.Messages[i].Role == wire.RoleAssistant && !r.Bypass.Partial() {
+			return p.insertUser(r, i, beginning)
 		}
 	case p.rules.CallsBehindUser:
 		d := r.Draft()
 		for i := range r.Messages {
-			if !callTurn(r, i) || i == 0 && r.Bypass.Partial() {
+			if !callsWithoutUser(r, i) || i == 0 && r.Bypass.Partial() {
 				continue
 			}
 			text := between
@@ -150,22 +151,23 @@ func (p *pairing) insertUsers(r *wire.Request) (*wire.Request, error) {
 				text = beginning
 			}
 			d.InsertMessages(i, wire.TextMessage(r.Dialect, wire.RoleUser, text))
-			p.did(Inserted, 0, "", 0)
+			p.addAction(Inserted, 0, "", 0)
 		}
 		return d.Build()
 	}
 	return r, nil
 }
 
-func (p *pairing) insert(r *wire.Request, before int, text string) (*wire.Request, error) {
+// insertUser inserts a message of the user with a text, and records that.
+func (p *pairing) insertUser(r *wire.Request, before int, text string) (*wire.Request, error) {
 	d := r.Draft()
 	d.InsertMessages(before, wire.TextMessage(r.Dialect, wire.RoleUser, text))
-	p.did(Inserted, 0, "", 0)
+	p.addAction(Inserted, 0, "", 0)
 	return d.Build()
 }
 
-// firstSpeaker returns the index of the first message that is not the system's; the number of messages if there is none.
-func firstSpeaker(r *wire.Request) int {
+// firstNonSystem returns the index of the first message that is not the system's; the number of messages if there is none.
+func firstNonSystem(r *wire.Request) int {
 	for i := range r.Messages {
 		if r.Messages[i].Role != wire.RoleSystem {
 			return i
@@ -174,8 +176,8 @@ func firstSpeaker(r *wire.Request) int {
 	return len(r.Messages)
 }
 
-// callTurn reports whether a message of the model has calls and does not follow a message of the user's or a tool's.
-func callTurn(r *wire.Request, i int) bool {
+// callsWithoutUser reports whether message i is the model's, has calls and does not follow a message of the user's or a tool's.
+func callsWithoutUser(r *wire.Request, i int) bool {
 	m := &r.Messages[i]
 	return m.Role == wire.RoleAssistant && (i == 0 || r.Messages[i-1].Role == wire.RoleAssistant) && hasCall(m)
 }
@@ -190,6 +192,7 @@ func hasCall(m *wire.Message) bool {
 	return false
 }
 
-func (p *pairing) did(kind string, message int, id string, bytes int) {
+// addAction records an Action.
+func (p *pairing) addAction(kind string, message int, id string, bytes int) {
 	p.actions = append(p.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }

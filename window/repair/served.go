@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A spot is the position of a part: two indices.
+// A spot is the position of a part in the request.
 type spot struct{ msg, part int }
 
 // A request is a call of a tool at the provider, or a request for an approval.
@@ -42,12 +42,12 @@ const (
 	settled
 )
 
-// unserved returns what is out of order among the pairs that no client answers (see [wire.End]): requests of a turn that is over without
-// their result, and results without a request. In Messages both ends stand in one turn of the model, with nothing but results of the
-// client's tools between its messages; in Responses the second end stands anywhere behind the first, and may be missing, except for an
-// approval that the user went past. A second result in the same turn is left alone: its effect is not known. So is a result whose call may
-// be kept by the provider.
-func unserved(r *wire.Request) (ended []request, strays []strayResult) {
+// unansweredServed finds what is out of order among the calls that no client answers (see [wire.End]): requests of a turn that is over
+// without their result, and results without a request. In Messages both stand in one turn of the model, with nothing but results of the
+// client's tools between its messages; in Responses the result stands anywhere behind the request, and may be missing, except for an
+// approval that the user went past. A second result in the same turn is left alone, because its effect is not known. So is a result whose
+// call the provider may have.
+func unansweredServed(r *wire.Request) (ended []request, strays []strayResult) {
 	rules := r.Dialect.Rules()
 	if !rules.Served {
 		return nil, nil
@@ -119,8 +119,8 @@ const approvalRequest = "mcp_approval_request"
 // unansweredText is the reason given when an approval is refused that nobody answered.
 const unansweredText = "[Nobody answered this request.]"
 
-// endTurn appends to ended the requests of a turn that have no result. end is the index of the message that ends the turn. Of a request
-// that was made again only the last one waits for a result.
+// endTurn appends to ended the requests in turn that have no result. end is the index of the message that ends the turn. Of a request that
+// was made again only the last one waits for a result.
 func endTurn(end int, ended, turn []request, seen map[string]idState) []request {
 	for n, a := range turn {
 		switch {
@@ -140,7 +140,7 @@ func endTurn(end int, ended, turn []request, seen map[string]idState) []request 
 	return ended
 }
 
-// hasOwnWords reports whether a message of the user holds anything but results.
+// hasOwnWords reports whether a user's message contains anything but results.
 func hasOwnWords(m *wire.Message) bool {
 	for j := range m.Parts {
 		if m.Parts[j].Kind != wire.Result {
@@ -150,23 +150,23 @@ func hasOwnWords(m *wire.Message) bool {
 	return false
 }
 
-// served reports whether unserved finds nothing: the pairs that no client answers need no repair.
-func served(r *wire.Request) bool {
-	ended, strays := unserved(r)
+// isServedInOrder reports whether the calls that no client answers need no repair.
+func isServedInOrder(r *wire.Request) bool {
+	ended, strays := unansweredServed(r)
 	return len(ended)+len(strays) == 0
 }
 
-// repairServed repairs the pairs that no client answers. A request gets its result that came too late, or an error as the provider writes
-// it; without a known form for that, it is dropped. A result without a request is dropped. Messages that were sent before stay: their
+// repairServed repairs the calls that no client answers. A request gets its result that came too late, or an error as the provider writes
+// it; if no form for that is known, it is dropped. A result without a request is dropped. Messages that were sent before stay: their
 // requests are answered in a message of the model's own, before the one that ends the turn. It returns the indices of the messages in which
 // parts were dropped.
 func (p *pairing) repairServed() (gone []int) {
-	ended, strays := unserved(p.r)
+	ended, strays := unansweredServed(p.r)
 	drops := map[int][]int{}
 	drop := func(at spot, kind string) {
 		part := &p.r.Messages[at.msg].Parts[at.part]
 		drops[at.msg] = append(drops[at.msg], at.part)
-		p.did(kind, at.msg, part.CallID, part.Span.Len())
+		p.addAction(kind, at.msg, part.CallID, part.Span.Len())
 	}
 	closing := map[int][][]byte{} // by message that ends a turn
 	for i := range ended {
@@ -184,9 +184,9 @@ func (p *pairing) repairServed() (gone []int) {
 		case a.found:
 			raw = slices.Clone(p.r.Raw(p.r.Messages[a.late.msg].Parts[a.late.part].Span))
 			drops[a.late.msg] = append(drops[a.late.msg], a.late.part)
-			p.did(Moved, a.late.msg, a.id, 0)
+			p.addAction(Moved, a.late.msg, a.id, 0)
 		case raw != nil:
-			p.did(Synthesised, a.msg, a.id, 0)
+			p.addAction(Synthesised, a.msg, a.id, 0)
 		default: // where it was sent, that is a cut
 			drop(a.spot, Dropped)
 			continue
@@ -205,7 +205,7 @@ func (p *pairing) repairServed() (gone []int) {
 		if p.rules.ByName {
 			head = `{"role":"model","parts":[`
 		}
-		p.draft.InsertMessages(end, joinElements(head, raw))
+		p.draft.InsertMessages(end, joinMessage(head, raw))
 	}
 	for _, at := range strays {
 		kind := Dropped
@@ -223,7 +223,7 @@ func (p *pairing) repairServed() (gone []int) {
 	return gone
 }
 
-// dropServed drops parts of a message, and reasoning that would then be at its end, because it led to these parts.
+// dropServed drops parts of a message, and the reasoning that would then be at its end, because it led to these parts.
 func (p *pairing) dropServed(msg int, parts []int) {
 	leaves := map[int]bool{}
 	for _, part := range parts {

@@ -25,15 +25,15 @@ type calibration struct {
 	noted  int
 }
 
-// note records the error of an expectation against the reported input.
-func (c *calibration) note(expected Estimate, input int) {
+// record adds the error of an expected number of tokens against the reported input.
+func (c *calibration) record(expected Estimate, input int) {
 	c.errors[c.noted%window] = float32(math.Abs(float64(expected.Best-input)) / float64(input))
 	c.noted++
 }
 
-// learn records how much more the provider counted than we did, for the messages from through on. input is the provider's count of the
-// whole request, and before that of everything before those messages, give or take slack. It learns nothing unless two thirds of the text
-// is of one class, and reasoning is less than a fifth.
+// learn records how much more the provider counted than we did, for the messages with index through and later. input is the provider's
+// count of the whole request, and before that of everything in front of those messages, give or take slack. It learns nothing unless two
+// thirds of the text is of one class and less than a fifth is reasoning.
 func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	var of [classes]int
 	all, thought := 0, 0
@@ -69,10 +69,9 @@ func (c *calibration) learn(t *Tally, through, before, input, slack int) {
 	c.seen[most]++
 }
 
-// adjust returns e, an estimate for text of class k, with the family's band replaced by one around the ratios seen, when there are enough.
-// thought is the part of e that is reasoning. The band keeps a margin: of the spread seen, of the family's own band (less with more
-// reports), and of a few tokens for the markers between messages. So it is never narrower than what was seen, and a number above the
-// family's High widens it.
+// adjust returns e, an estimate for text of class k, with the family's band replaced by one around the ratios seen, if there are enough of
+// them. thought is the part of e that is reasoning. The band keeps a margin: of the spread seen, of the family's own band (less with more
+// reports), and of a few tokens for the markers between messages. A number above the family's High widens it.
 func (c *calibration) adjust(f Family, e Estimate, k class, thought int32) Estimate {
 	if c == nil || c.seen[k] == 0 {
 		return e

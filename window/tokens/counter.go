@@ -139,13 +139,13 @@ func (c *Counter) TallyBelow(r *wire.Request, f Family, line int) Tally {
 	return names.TallyBelow(line)
 }
 
-// set records the cost of message i.
-func (t *Tally) set(i int, it *item) {
+// setMessage sets the cost of message i.
+func (t *Tally) setMessage(i int, it *item) {
 	t.Messages[i] = it.estimate()
 	t.counts[i] = messageCounts{thought: it.thought, most: it.most, class: it.class}
 }
 
-// item returns the counts and the chain of message i, without its own digest.
+// item returns the counts and the chain digest of message i. Its own digest is not set.
 func (t *Tally) item(i int) item {
 	it := item{chain: t.Chain[i]}
 	if i < len(t.Messages) {
@@ -159,19 +159,20 @@ func (t *Tally) item(i int) item {
 	return it
 }
 
+// estimate returns the cost as an Estimate.
 func (i *item) estimate() Estimate {
 	return Estimate{int(i.low), int(i.best), int(i.high)}
 }
 
-// finder finds out more about items of r: list holds what is known of them, less the indices of those that were not counted. It returns the
+// A finder completes items of r. list holds what is known of them, and less the indices of those that were not counted. It returns the
 // indices of the items that it changed in list.
 type finder func(r *wire.Request, f Family, w keySpace, list []item, less []int) []int
 
-// name is the finder that adds nothing to the digests.
-func name(*wire.Request, Family, keySpace, []item, []int) []int { return nil }
+// findNothing is the finder that leaves all items with their digests alone.
+func findNothing(*wire.Request, Family, keySpace, []item, []int) []int { return nil }
 
-// count is the finder that counts all items in less.
-func count(r *wire.Request, f Family, w keySpace, list []item, less []int) []int {
+// countAll is the finder that counts all items in less.
+func countAll(r *wire.Request, f Family, w keySpace, list []item, less []int) []int {
 	for _, i := range less {
 		list[i] = list[i].withDigests(countItem(r, f, w, i))
 	}
@@ -189,7 +190,7 @@ func countBelow(line int) finder {
 			}
 		}
 		if text <= quickBytes {
-			return count(r, f, w, list, less)
+			return countAll(r, f, w, list, less)
 		}
 		for _, i := range less {
 			if list[i].known < bySample {
@@ -201,7 +202,7 @@ func countBelow(line int) finder {
 			high += int(list[i].high)
 		}
 		if high > line {
-			return count(r, f, w, list, less)
+			return countAll(r, f, w, list, less)
 		}
 		return found
 	}
@@ -227,6 +228,7 @@ type lookup struct {
 // keepItems is the capacity in items up to which a lookup is reused.
 const keepItems = 4096
 
+// lookup returns working memory for one request, which goes back by release.
 func (c *Counter) lookup() *lookup {
 	if l, ok := c.pool.Get().(*lookup); ok {
 		return l
@@ -234,6 +236,7 @@ func (c *Counter) lookup() *lookup {
 	return &lookup{views: newViews()}
 }
 
+// release makes l usable for other requests, unless it has grown too large.
 func (c *Counter) release(l *lookup) {
 	if cap(l.list) <= keepItems {
 		clear(l.views.list[:cap(l.views.list)]) // it holds no body
@@ -241,8 +244,8 @@ func (c *Counter) release(l *lookup) {
 	}
 }
 
-// items returns n items of a request: from the memo, or found out by find and put there. Messages come with their chain. The result is
-// valid until the next call with l.
+// items returns n items of a request, those that are not in the memo completed by find and put there. Messages come with their chain
+// digest. The result is valid until the next call with l.
 func (c *Counter) items(r *wire.Request, f Family, w keySpace, n int, l *lookup, find finder) []item {
 	less := c.recall(r, f, w, n, l, nil, 0)
 	return c.countMissing(r, f, w, l, less, find)
@@ -305,8 +308,8 @@ func (c *Counter) recall(r *wire.Request, f Family, w keySpace, n int, l *lookup
 	return less
 }
 
-// countMissing has find complete the items in l, puts those that changed into the memo, and returns all. less are the indices of those that
-// were not counted.
+// countMissing has find complete the items in l, puts those that changed into the memo, and returns all of them. less has the indices of
+// those that were not counted.
 func (c *Counter) countMissing(r *wire.Request, f Family, w keySpace, l *lookup, less []int, find finder) []item {
 	for _, i := range find(r, f, w, l.list, less) {
 		l.changed[i] = true

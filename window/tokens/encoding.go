@@ -20,6 +20,7 @@ type Encoding struct {
 	pool  sync.Pool
 }
 
+// newEncoding returns an encoding; split returns the end of the piece of text that begins at i.
 func newEncoding(name string, table *vocab.Table, split func([]byte, int) int) *Encoding {
 	e := &Encoding{name: name, table: table, split: split}
 	e.pool.New = func() any { return new(scratch) }
@@ -84,8 +85,10 @@ func (e *Encoding) Bytes(token uint32) []byte {
 	return e.table.Bytes(token)
 }
 
+// scratch takes working memory from the pool; release puts it back.
 func (e *Encoding) scratch() *scratch { return e.pool.Get().(*scratch) }
 
+// release puts working memory back into the pool.
 func (e *Encoding) release(s *scratch) {
 	s.trim()
 	e.pool.Put(s)

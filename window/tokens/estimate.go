@@ -58,19 +58,20 @@ const (
 	quickBytes = 64 << 10
 )
 
-// sampled returns the cost of a message estimated from a sample of its texts.
+// sampled returns the cost of message i, estimated from a sample of its texts.
 func sampled(r *wire.Request, f Family, i int) item {
 	p := price{r: r, f: f, enc: f.encoding(), sampled: true}
 	p.s = p.enc.scratch()
 	defer p.enc.release(p.s)
-	p.message(i)
+	p.addMessage(i)
 	return item{
-		known: bySample, low: clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
-		most: clamp(max(p.most, p.sum.High)), thought: clamp(p.thoughts), class: unread,
+		known: bySample, low: clampInt32(p.sum.Low), best: clampInt32(p.sum.Best), high: clampInt32(p.sum.High),
+		most: clampInt32(max(p.most, p.sum.High)), thought: clampInt32(p.thoughts), class: unread,
 	}
 }
 
-// sample estimates the tokens of a text from parts of it at equal distances, with a wider band than a count has.
+// sample estimates the tokens of a text from parts of it at equal distances, with a wider band than a count has. literal means that b is a
+// JSON string literal.
 func (p *price) sample(b []byte, literal bool) Estimate {
 	var m mix
 	n := 0
@@ -90,11 +91,11 @@ func (p *price) sample(b []byte, literal bool) Estimate {
 	return Estimate{e.Low * 10 / 11, e.Best, min(e.High*11/10, len(b))}
 }
 
-// scale extrapolates a mix of part bytes to whole bytes.
+// scale extrapolates a mix of part bytes to a text of whole bytes.
 func (m *mix) scale(whole, part int) {
 	for k := range kinds {
-		m.tokens[k] = clamp(int(m.tokens[k]) * whole / part)
-		m.bytes[k] = clamp(int(m.bytes[k]) * whole / part)
+		m.tokens[k] = clampInt32(int(m.tokens[k]) * whole / part)
+		m.bytes[k] = clampInt32(int(m.bytes[k]) * whole / part)
 	}
 }
 

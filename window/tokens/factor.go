@@ -63,7 +63,7 @@ var factors = [families][kinds]band{
 	},
 }
 
-// estimate returns the tokens that models of a family count for a text that o200k_base counts as m.
+// estimate returns the tokens of a family for a text that o200k_base counts as m.
 func (m *mix) estimate(f Family) (e Estimate) {
 	if f.Exact() {
 		return Exactly(m.total())

@@ -46,6 +46,7 @@ func (f Family) Estimate(text []byte) Estimate {
 	return m.estimate(f)
 }
 
+// encoding returns the vocabulary on which the family's counts are based.
 func (f Family) encoding() *Encoding {
 	if f == FamilyCL100K {
 		return CL100K()
@@ -73,7 +74,7 @@ func FamilyOf(upstream, model string) Family {
 	}
 	switch {
 	case has("claude"):
-		return claude(m)
+		return claudeFamily(m)
 	case has("gemini", "gemma"):
 		return FamilyGemini
 	// A distilled model has the tokenizer of the model it was made from, so these two go
@@ -107,9 +108,9 @@ func openAIReasoning(m string) bool {
 	return len(m) >= 2 && m[0] == 'o' && m[1] >= '1' && m[1] <= '4' && (len(m) == 2 || m[2] == '-')
 }
 
-// claude returns which of the two tokenizers a model with "claude" in its name has, by its version: the first two numbers of one or two
-// digits ("claude-3-5-sonnet-20241022", "claude-opus-4-7"). Without a version it is the newer one, which has more tokens.
-func claude(m string) Family {
+// claudeFamily returns which of the two tokenizers a model with "claude" in its name has, by its version: the first two numbers of one or
+// two digits ("claude-3-5-sonnet-20241022", "claude-opus-4-7"). Without a version it is the newer one, which yields more tokens.
+func claudeFamily(m string) Family {
 	major, minor, seen := 0, 0, 0
 	rest := m[strings.Index(m, "claude"):]
 	if i := strings.Index(rest, "-v1"); i >= 0 {

@@ -20,7 +20,8 @@ func (e *Encoding) CountLiteral(literal []byte) int {
 	return e.countLiteral(s, literal, nil)
 }
 
-// countLiteral counts the text of a JSON string, whose escapes stand for characters. The quotes may be missing.
+// countLiteral returns the number of tokens of the text of a JSON string literal, and adds them by kind to m unless m is nil. The quotes
+// may be missing.
 func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 	if n := len(literal); n >= 2 && literal[0] == '"' && literal[n-1] == '"' {
 		literal = literal[1 : n-1]
@@ -58,7 +59,7 @@ func (e *Encoding) countLiteral(s *scratch, literal []byte, m *mix) int {
 // shortEscapes maps the second character of a two-character escape to the byte it stands for.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape returns the character of the escape that b begins with, and its length; for an invalid one a backslash and 1.
+// unescape returns the character of the escape at the beginning of b, and the escape's length; for an invalid one a backslash and 1.
 func unescape(b []byte) (r rune, size int) {
 	if len(b) < 2 {
 		return '\\', 1

@@ -35,9 +35,9 @@ const (
 	sealedMost = 256 << 10
 )
 
-// media returns the estimate for one image, sound or document by the type and length in s. head, the beginning of its base64 text, is used
-// only for the width and height of an image.
-func media(f Family, s *wire.MediaSource, head []byte) Estimate {
+// estimateMedia returns the estimate for one image, sound or document by the type and length in s. head, the beginning of its base64 text,
+// is used only for the width and height of an image.
+func estimateMedia(f Family, s *wire.MediaSource, head []byte) Estimate {
 	size := s.Base64 / 4 * 3
 	far := s.Base64 == 0
 	kind := strings.ToLower(s.Type)
@@ -70,8 +70,8 @@ func media(f Family, s *wire.MediaSource, head []byte) Estimate {
 	return estimateImage(f, w, h)
 }
 
-// thoughts returns the estimate for reasoning that only the provider can read.
-func thoughts(s *wire.MediaSource) Estimate { return Estimate{0, s.Base64 / 12, s.Base64 / 4} }
+// estimateSealed returns the estimate for reasoning that only the provider can read.
+func estimateSealed(s *wire.MediaSource) Estimate { return Estimate{0, s.Base64 / 12, s.Base64 / 4} }
 
 // unknownMedia returns the estimate for base64 of which only the length is known, size characters. Up to sealedMost it is taken for words
 // that only the provider can read: a page that it found, the result of a tool of its own. Codex takes nine bytes of text for sixteen
@@ -132,7 +132,7 @@ func estimateImage(f Family, w, h int) Estimate {
 			return Estimate{70, 765, 3779}
 		}
 		tiles := openAITiles(w, h)
-		patched := min(ceil(w, 32)*ceil(h, 32), 1536) * 246 / 100
+		patched := min(ceilDiv(w, 32)*ceilDiv(h, 32), 1536) * 246 / 100
 		return Estimate{70, 85 + 170*tiles, max(85+170*tiles, patched) + 8}
 	case FamilyGemini:
 		// 258 tokens up to 384 by 384, else for each tile of 768; from Gemini 3 on 1,120
@@ -142,7 +142,7 @@ func estimateImage(f Family, w, h int) Estimate {
 		}
 		tiles := 258
 		if w > 384 || h > 384 {
-			tiles = 258 * min(ceil(w, 768)*ceil(h, 768), 16)
+			tiles = 258 * min(ceilDiv(w, 768)*ceilDiv(h, 768), 16)
 		}
 		return Estimate{258, max(tiles, 1120), max(tiles, 1120) + 16}
 	}
@@ -151,7 +151,7 @@ func estimateImage(f Family, w, h int) Estimate {
 	if !known {
 		return Estimate{64, 1280, 5000}
 	}
-	n := ceil(w, 28) * ceil(h, 28)
+	n := ceilDiv(w, 28) * ceilDiv(h, 28)
 	return Estimate{min(n, 64), min(n, 1280) + 8, min(3*n, 16384) + 64}
 }
 
@@ -164,7 +164,7 @@ func patchEstimate(w, h, side, edge, limit int) Estimate {
 	if long := max(w, h); long > edge {
 		w, h = max(w*edge/long, 1), max(h*edge/long, 1)
 	}
-	n := min(ceil(w, side)*ceil(h, side), limit)
+	n := min(ceilDiv(w, side)*ceilDiv(h, side), limit)
 	// The older rule, pixels over 750, gives a twentieth more.
 	return Estimate{n * 9 / 10, n, min(n*106/100, limit) + 8}
 }
@@ -177,7 +177,8 @@ func openAITiles(w, h int) int {
 	if short := min(w, h); short > 768 {
 		w, h = w*768/short, h*768/short
 	}
-	return ceil(w, 512) * ceil(h, 512)
+	return ceilDiv(w, 512) * ceilDiv(h, 512)
 }
 
-func ceil(n, by int) int { return (n + by - 1) / by }
+// ceilDiv returns n divided by by, rounded up.
+func ceilDiv(n, by int) int { return (n + by - 1) / by }

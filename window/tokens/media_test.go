@@ -74,7 +74,7 @@ func TestMediaBandsAreInOrder(t *testing.T) {
 	for f := range families {
 		for _, kind := range []string{"", "image/png", "application/pdf", "input_file", "document", "audio/wav", "mp3", "video/mp4", "text/plain"} {
 			for _, n := range []int{0, 4, 4000, 4 << 20} {
-				e := media(f, &wire.MediaSource{Type: kind, Base64: n}, nil)
+				e := estimateMedia(f, &wire.MediaSource{Type: kind, Base64: n}, nil)
 				if e.Low < 0 || e.Low > e.Best || e.Best > e.High {
 					t.Errorf("%s %q of %d characters: %+v", f, kind, n, e)
 				}

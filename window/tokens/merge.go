@@ -33,7 +33,7 @@ type scratch struct {
 	text  []byte   // unescaped text that is not counted yet
 }
 
-// trim frees buffers that grew for an unusually long piece.
+// trim frees buffers that have grown for an unusually long piece.
 func (s *scratch) trim() {
 	if cap(s.stack) > keepBytes/4 {
 		s.stack = nil

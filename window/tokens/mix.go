@@ -82,7 +82,7 @@ func (m *mix) moveDense() {
 	m.tokens[words], m.tokens[digits], m.bytes[words], m.bytes[digits] = 0, 0, 0, 0
 }
 
-// plus adds another mix to m.
+// plus adds the counts of o.
 func (m *mix) plus(o *mix) {
 	for k := range kinds {
 		m.tokens[k] += o.tokens[k]

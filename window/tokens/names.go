@@ -45,7 +45,7 @@ func (n *Names) Done() {
 func (n *Names) Chain() []Digest {
 	if n.chain == nil {
 		n.chain = make([]Digest, len(n.l.list))
-		list := n.c.countMissing(n.r, n.f, aMessage, n.l, n.less, name)
+		list := n.c.countMissing(n.r, n.f, aMessage, n.l, n.less, findNothing)
 		for i := copy(n.chain, n.before.Chain[:n.same]); i < len(list); i++ {
 			n.chain[i] = list[i].chain
 		}
@@ -70,22 +70,22 @@ func (n *Names) TallyBelow(line int) Tally {
 			sum.Write(list[i].digest[:])
 		}
 	}
-	add(c.items(r, f, aSystem, len(r.System), l, count))
-	add(c.items(r, f, aTool, len(r.Tools), l, count))
+	add(c.items(r, f, aSystem, len(r.System), l, countAll))
+	add(c.items(r, f, aTool, len(r.Tools), l, countAll))
 	copy(t.HeadDigest[:], sum.Sum(nil))
 	t.Head = head.Plus(everyRequest(r, f))
-	extra := c.items(r, f, anExtra, len(r.Extra), l, count)
+	extra := c.items(r, f, anExtra, len(r.Extra), l, countAll)
 	for i := range extra {
 		t.Extra = t.Extra.Plus(extra[i].estimate())
 	}
 	t.Total = t.Head.Plus(t.Extra)
-	find := count
+	find := countAll
 	if line > 0 {
 		find = countBelow(line - t.Total.High)
 	}
 	list := c.countMissing(r, f, aMessage, n.l, n.less, find)
 	for i := range list {
-		t.set(i, &list[i])
+		t.setMessage(i, &list[i])
 		t.Total = t.Total.Plus(t.Messages[i])
 	}
 	return t

@@ -61,7 +61,7 @@ func countItem(r *wire.Request, f Family, w keySpace, i int) item {
 	defer p.enc.release(p.s)
 	switch w {
 	case aMessage:
-		p.message(i)
+		p.addMessage(i)
 	case aSystem:
 		p.addPart(&r.System[i])
 	case aTool:
@@ -73,14 +73,16 @@ func countItem(r *wire.Request, f Family, w keySpace, i int) item {
 	}
 	return item{
 		known: counted,
-		low:   clamp(p.sum.Low), best: clamp(p.sum.Best), high: clamp(p.sum.High),
-		most: clamp(max(p.most, p.sum.High)), class: p.mix.class(), thought: clamp(p.thoughts),
+		low:   clampInt32(p.sum.Low), best: clampInt32(p.sum.Best), high: clampInt32(p.sum.High),
+		most: clampInt32(max(p.most, p.sum.High)), class: p.mix.class(), thought: clampInt32(p.thoughts),
 	}
 }
 
-func clamp(n int) int32 { return int32(min(n, math.MaxInt32)) }
+// clampInt32 returns n, or the largest int32 if n is larger.
+func clampInt32(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
-func (p *price) message(i int) {
+// addMessage adds the cost of message i.
+func (p *price) addMessage(i int) {
 	p.sum = perMessage(p.r, p.f)
 	p.most = p.sum.High
 	for j := range p.r.Messages[i].Parts {
@@ -88,7 +90,7 @@ func (p *price) message(i int) {
 	}
 }
 
-// text returns the estimate for one text and adds to the mix. A literal is unescaped first.
+// text returns the estimate for one text, and adds it to the mix. If literal is set, b is a JSON string literal.
 func (p *price) text(b []byte, literal bool) Estimate {
 	if p.sampled && len(b) >= sampleFrom {
 		return p.sample(b, literal)
@@ -102,6 +104,7 @@ func (p *price) text(b []byte, literal bool) Estimate {
 	return p.settle(&m)
 }
 
+// settle adds a mix to those of the item, and returns its estimate.
 func (p *price) settle(m *mix) Estimate {
 	m.moveDense()
 	p.mix.plus(m)
@@ -110,7 +113,7 @@ func (p *price) settle(m *mix) Estimate {
 }
 
 // raw returns the estimate for JSON as it stands, without the cache marks in it: providers do not show them to the model, and the memo must
-// not depend on where they were.
+// not depend on their position.
 func (p *price) raw(s wire.Span) Estimate {
 	if p.sampled && s.Len() >= sampleFrom {
 		return p.sample(p.r.Raw(s), false)
@@ -128,7 +131,7 @@ func (p *price) raw(s wire.Span) Estimate {
 	return p.settle(&m)
 }
 
-// opaque returns the estimate for the JSON of a part without the base64 in it, which is counted as media elsewhere.
+// opaque returns the estimate for the JSON of a part, without the base64 in it, which is counted as media.
 func (p *price) opaque(part *wire.Part) (e Estimate) {
 	at := part.Raw.Start
 	for i := range part.Media {
@@ -173,7 +176,7 @@ func (p *price) addPart(part *wire.Part) {
 		sealed := part.Sealed.Len()
 		e = Estimate{0, max(e.Best, sealed/12), e.High + sealed/4}
 		for i := range part.Media {
-			e = e.Plus(thoughts(&part.Media[i]))
+			e = e.Plus(estimateSealed(&part.Media[i]))
 		}
 		p.thoughts += e.Best
 		p.sum = p.sum.Plus(e)
@@ -188,7 +191,7 @@ func (p *price) addPart(part *wire.Part) {
 	}
 	for i := range part.Media {
 		m := &part.Media[i]
-		e = e.Plus(media(p.f, m, p.r.Raw(m.Head)))
+		e = e.Plus(estimateMedia(p.f, m, p.r.Raw(m.Head)))
 	}
 	p.sum = p.sum.Plus(e)
 	p.most += e.High - texts

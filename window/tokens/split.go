@@ -35,8 +35,8 @@ func classAt(text []byte, i int) (vocab.Class, int) {
 	return vocab.ClassOf(r), size
 }
 
-// run returns the end of the run of characters of the classes in set from i on.
-func run(text []byte, i int, set vocab.Class) int {
+// runEnd returns the end of the run of characters of the classes in set that begins at i; i if there is none.
+func runEnd(text []byte, i int, set vocab.Class) int {
 	for i < len(text) {
 		if c := vocab.ASCII[text[i]]; c != 0 {
 			if c&set == 0 {
@@ -60,26 +60,26 @@ func splitCL100K(text []byte, i int) int {
 	word := i
 	switch class {
 	case vocab.Number:
-		return numbers(text, i)
+		return numbersEnd(text, i)
 	case vocab.Newline:
-		return spaces(text, i)
+		return spacesEnd(text, i)
 	case vocab.Other, vocab.Mark, vocab.Space:
 		if text[i] == '\'' {
-			if end := contraction(text, i); end > i {
+			if end := contractionEnd(text, i); end > i {
 				return end
 			}
 		}
 		word = i + size
 	}
-	if end := run(text, word, vocab.Letter); end > word {
+	if end := runEnd(text, word, vocab.Letter); end > word {
 		return end
 	}
 	if class == vocab.Space {
 		if next, _ := classAt(text, i+1); text[i] != ' ' || next&(vocab.Other|vocab.Mark) == 0 {
-			return spaces(text, i)
+			return spacesEnd(text, i)
 		}
 	}
-	end := run(text, word, vocab.Other|vocab.Mark)
+	end := runEnd(text, word, vocab.Other|vocab.Mark)
 	for end < len(text) && (text[end] == '\n' || text[end] == '\r') {
 		end++
 	}
@@ -95,29 +95,29 @@ func splitO200K(text []byte, i int) int {
 	word := i
 	switch class {
 	case vocab.Number:
-		return numbers(text, i)
+		return numbersEnd(text, i)
 	case vocab.Newline:
-		return spaces(text, i)
+		return spacesEnd(text, i)
 	case vocab.Other, vocab.Mark, vocab.Space:
 		word = i + size
 	}
-	end, first := cased(text, word)
+	end, first := casedWord(text, word)
 	if class == vocab.Mark && !first {
 		// A mark is taken as the optional character before a word. When no word of the
 		// first alternative follows, that alternative matches the mark itself, before
 		// the second one is tried.
 		end = word
-		return max(contraction(text, end), end)
+		return max(contractionEnd(text, end), end)
 	}
 	if end > word {
-		return max(contraction(text, end), end)
+		return max(contractionEnd(text, end), end)
 	}
 	if class == vocab.Space {
 		if next, _ := classAt(text, i+1); text[i] != ' ' || next != vocab.Other {
-			return spaces(text, i)
+			return spacesEnd(text, i)
 		}
 	}
-	end = run(text, word, vocab.Other|vocab.Mark)
+	end = runEnd(text, word, vocab.Other|vocab.Mark)
 	for end < len(text) && (text[end] == '\n' || text[end] == '\r' || text[end] == '/') {
 		end++
 	}
@@ -174,9 +174,9 @@ func asciiPiece(text []byte, i int) int {
 	return end
 }
 
-// cased matches a word of o200k_base at i, without the characters that may stand before and after it. It returns its end, i when there is
+// casedWord matches a word of o200k_base at i, without the characters that may stand before and after it. It returns its end, i when there is
 // none, and whether the first of the two alternatives matched.
-func cased(text []byte, i int) (end int, first bool) {
+func casedWord(text []byte, i int) (end int, first bool) {
 	k := i
 	turn := -1 // behind the last character so far that can belong to both halves of a word
 	for k < len(text) {
@@ -198,7 +198,7 @@ func cased(text []byte, i int) (end int, first bool) {
 			turn = k
 		}
 	}
-	if end := run(text, k, vocab.Lower|vocab.Caseless|vocab.Mark); end > k {
+	if end := runEnd(text, k, vocab.Lower|vocab.Caseless|vocab.Mark); end > k {
 		return end, true
 	}
 	if turn >= 0 {
@@ -208,8 +208,8 @@ func cased(text []byte, i int) (end int, first bool) {
 	return k, false
 }
 
-// numbers returns the end of a match of \p{N}{1,3}.
-func numbers(text []byte, i int) int {
+// numbersEnd returns the end of a match of \p{N}{1,3} at i.
+func numbersEnd(text []byte, i int) int {
 	for range 3 {
 		class, size := classAt(text, i)
 		if class != vocab.Number {
@@ -220,9 +220,9 @@ func numbers(text []byte, i int) int {
 	return i
 }
 
-// spaces returns the end of a match of \s*[\r\n]+ | \s+(?!\S) | \s+ at white space: behind the last line end in it, or behind all of it
+// spacesEnd returns the end of a match of \s*[\r\n]+ | \s+(?!\S) | \s+ at white space: behind the last line end in it, or behind all of it
 // when the text ends, or before its last character (which the next piece may want).
-func spaces(text []byte, i int) int {
+func spacesEnd(text []byte, i int) int {
 	last, newline, end := i, -1, i
 	for end < len(text) {
 		class, size := classAt(text, end)
@@ -244,9 +244,9 @@ func spaces(text []byte, i int) int {
 	return last
 }
 
-// contraction matches (?i:'s|'t|'re|'ve|'m|'ll|'d) and returns its end, or 0. Without case,
-// ſ (U+017F, the long s) is an s: the published encoder folds case as Unicode does.
-func contraction(text []byte, i int) int {
+// contractionEnd returns the end of a match of (?i:'s|'t|'re|'ve|'m|'ll|'d) at i, or 0 if there is none. Without case, ſ (U+017F, the long
+// s) is an s: the published encoder folds case as Unicode does.
+func contractionEnd(text []byte, i int) int {
 	if i+1 >= len(text) || text[i] != '\'' {
 		return 0
 	}

@@ -100,19 +100,19 @@ type Input struct {
 // silently (Ollama does) report what was left.
 const silent = 0.5
 
-// honest reports whether a family's providers never cut silently. Then a small number is true: Anthropic clears old results itself when a
-// request asks for it (clear_* edits).
-func (f Family) honest() bool {
+// countsAll reports whether a family's providers never cut the input silently. Then a small number is true: Anthropic clears old results
+// itself when a request asks for it (clear_* edits).
+func (f Family) countsAll() bool {
 	return f == FamilyClaude || f == FamilyClaude47 || f == FamilyGemini
 }
 
 // Report records that the provider counted input tokens (cache reads and writes included) for exactly the request of t. It returns false,
-// and learns nothing, when the number is not believed: it is not above 0, or far below any count of ours and the provider may cut silently.
+// and learns nothing, if the number cannot be right: it is not above 0, or far below any count of ours while the provider may cut silently.
 func (u *Usage) Report(scope string, t Tally, input int) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	plausible := float64(input) >= silent*float64(t.Total.Low)
-	if input <= 0 || !plausible && !t.Family.honest() {
+	if input <= 0 || !plausible && !t.Family.countsAll() {
 		u.stats.Ignored++
 		return false
 	}
@@ -126,7 +126,7 @@ func (u *Usage) Report(scope string, t Tally, input int) bool {
 	expected, through, from := u.estimateInput(id, &t)
 	counted := !slices.ContainsFunc(t.counts[min(through, len(t.counts)):], func(r messageCounts) bool { return r.class == unread })
 	if plausible && counted {
-		c.note(expected, input)
+		c.record(expected, input)
 	}
 	if input > expected.High {
 		u.stats.Above++
@@ -176,8 +176,8 @@ func (u *Usage) lastReported(id uint64, t *Tally) (through int, tokens Estimate,
 	return i + 1, tokens, p, true
 }
 
-// difference returns the difference of two estimates of nearly the same content. What is in both cancels out, so that only the difference
-// has a band; but a fiftieth of the whole may have changed without showing in the sums.
+// difference returns to-from for two estimates of nearly the same content. What is in both cancels out, so that only the difference has a
+// band; but a fiftieth of the whole may have changed without showing in the sums.
 func difference(from, to Estimate) Estimate {
 	best := to.Best - from.Best
 	slack := to.Best/50 + 32

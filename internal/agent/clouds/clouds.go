@@ -102,6 +102,7 @@ func (a Azure) RoundTrip(r *http.Request) (*http.Response, error) {
 	return transportOr(a.Next).RoundTrip(out)
 }
 
+// unescaped returns a path with its percent escapes decoded; the path itself if one is invalid.
 func unescaped(path string) string {
 	if plain, err := url.PathUnescape(path); err == nil {
 		return plain

@@ -97,14 +97,14 @@ func GoogleFile(path string, next http.RoundTripper) (*Google, error) {
 			if err != nil {
 				return nil, err
 			}
-			return form(ctx, c.TokenURI, url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}})
+			return newFormRequest(ctx, c.TokenURI, url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}})
 		}
 	case "authorized_user":
 		if g.Project == "" {
 			g.Project = c.QuotaProject
 		}
 		g.ask = func(ctx context.Context) (*http.Request, error) {
-			return form(ctx, c.TokenURI, url.Values{
+			return newFormRequest(ctx, c.TokenURI, url.Values{
 				"grant_type": {"refresh_token"}, "client_id": {c.ClientID}, "client_secret": {c.ClientSecret}, "refresh_token": {c.RefreshToken},
 			})
 		}
@@ -142,7 +142,7 @@ func (c *googleFile) assertion(key *rsa.PrivateKey, now time.Time) (string, erro
 	return said + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-func form(ctx context.Context, at string, values url.Values) (*http.Request, error) {
+func newFormRequest(ctx context.Context, at string, values url.Values) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, strings.NewReader(values.Encode()))
 	if err == nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

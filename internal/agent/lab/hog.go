@@ -56,15 +56,15 @@ func newHogs(o Options) *hogs {
 	return &hogs{argv: append([]string(nil), o.Hog...), env: env}
 }
 
-func (h *hogs) tool() builtin.Tool {
+func (h *hogs) buildTool() builtin.Tool {
 	return builtin.Typed(builtin.Tool{
 		Name: buildName, Title: "Run a build",
 		Description: laboratory + "runs a build that does nothing but take memory: in a child process, which touches all of it and gives it back.",
-	}, h.run)
+	}, h.runBuild)
 }
 
-// run starts a child, waits until it has all, and lets it go.
-func (h *hogs) run(ctx context.Context, c *builtin.Call, in appetite) (*builtin.Result, error) {
+// runBuild starts a child, waits until it has all, and lets it go.
+func (h *hogs) runBuild(ctx context.Context, c *builtin.Call, in appetite) (*builtin.Result, error) {
 	hold := time.Duration(in.Seconds * float64(time.Second))
 	switch {
 	case in.MiB < 1 || in.MiB > int(MaxHog/limit.MiB):

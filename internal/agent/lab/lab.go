@@ -49,7 +49,7 @@ func Tools(o Options) []builtin.Tool {
 			Name: "hang", Title: "Hang",
 			Description: laboratory + "never answers; the call ends when it is taken back.",
 			Hints:       builtin.Hints{ReadOnly: true},
-		}, hang),
+		}, waitForever),
 		builtin.Typed(builtin.Tool{
 			Name: "fail", Title: "Fail",
 			Description: laboratory + "answers with an error that says the message.",
@@ -66,14 +66,14 @@ func Tools(o Options) []builtin.Tool {
 		}, echo),
 	}
 	if len(o.Hog) > 0 {
-		tools = append(tools, newHogs(o).tool())
+		tools = append(tools, newHogs(o).buildTool())
 	}
 	return tools
 }
 
 type nothing struct{}
 
-func hang(ctx context.Context, _ *builtin.Call, _ nothing) (*builtin.Result, error) {
+func waitForever(ctx context.Context, _ *builtin.Call, _ nothing) (*builtin.Result, error) {
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }

@@ -108,7 +108,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 		x.err = x.parent.Err()
 		return nil, x.err
 	}
-	x.err = x.e.refusal(res, body)
+	x.err = x.e.refusalError(res, body)
 	return nil, x.err
 }
 

@@ -20,8 +20,8 @@ const maxAfter = 24 * time.Hour
 
 const noReason = "no reason is given"
 
-// refusal returns the failure of an answer with an error status.
-func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
+// refusalError returns the failure of an answer with an error status.
+func (e *Endpoint) refusalError(res *http.Response, body []byte) *agent.ModelError {
 	contentType := res.Header.Get("Content-Type")
 	html := isHTML(contentType, body)
 	said := readError(body)
@@ -41,7 +41,7 @@ func (e *Endpoint) refusal(res *http.Response, body []byte) *agent.ModelError {
 	case html && res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusRequestTimeout:
 		out.Failure = agent.NotAnAPI
 	default:
-		out.Failure = said.failure(res.StatusCode, e.info.Name)
+		out.Failure = said.kindOf(res.StatusCode, e.info.Name)
 	}
 	if out.Failure == agent.Busy {
 		if out.After = retryDelay(res.Header); out.After == 0 {
@@ -72,7 +72,7 @@ func (x *Exchange) EventError(v Event) error {
 		return nil
 	}
 	said := readError(v.Data)
-	out := &agent.ModelError{Failure: said.failure(said.status, x.e.info.Name), Status: said.status, Text: said.text}
+	out := &agent.ModelError{Failure: said.kindOf(said.status, x.e.info.Name), Status: said.status, Text: said.text}
 	if over, ok := overflow.Event(v.Data); ok {
 		out.Failure, out.Limit, out.Actual = agent.TooLong, over.Limit, over.Actual
 	}
@@ -103,8 +103,9 @@ func (w errorText) hasCode(any ...string) bool {
 	return false
 }
 
-// failure returns the kind of an error that is not about length. Status 0 is an error in a stream that began well.
-func (w errorText) failure(status int, model string) agent.Failure {
+// kindOf returns the kind of an error that is not about the length of the request. Status 0 stands for an error in a stream that began
+// well.
+func (w errorText) kindOf(status int, model string) agent.Failure {
 	text := strings.ToLower(w.text)
 	about := strings.Contains(text, "model") || model != "" && strings.Contains(text, strings.ToLower(model))
 	switch {
@@ -146,16 +147,16 @@ func readError(body []byte) errorText {
 		return errorText{text: string(body)}
 	}
 	var w errorText
-	w.collect(v, 0)
+	w.addNested(v, 0)
 	if w.text == "" {
 		w.text = string(body)
 	}
 	return w
 }
 
-// collect takes the text, codes and status of an error from a JSON value and from what is nested in it, at most four levels deep. The
+// addNested adds the text, codes and status of an error in a JSON value and in what is nested in it, at most four levels deep. The
 // innermost text wins.
-func (w *errorText) collect(v any, depth int) {
+func (w *errorText) addNested(v any, depth int) {
 	if depth > 4 {
 		return
 	}
@@ -166,7 +167,7 @@ func (w *errorText) collect(v any, depth int) {
 		}
 	case []any:
 		if len(v) > 0 {
-			w.collect(v[0], depth+1)
+			w.addNested(v[0], depth+1)
 		}
 	case map[string]any:
 		for _, name := range [...]string{"code", "type", "status", "status_code"} {
@@ -175,18 +176,19 @@ func (w *errorText) collect(v any, depth int) {
 		// The innermost words are the provider's own; a gateway's are around them.
 		if m, ok := v["metadata"].(map[string]any); ok {
 			if raw, ok := m["raw"].(string); ok && raw != "" {
-				w.collect(decoded(raw), depth+1)
+				w.addNested(decodeNested(raw), depth+1)
 			}
 		}
 		for _, name := range [...]string{"error", "errors", "message", "detail", "msg", "error_message", "base_resp", "status_msg"} {
 			if inner, ok := v[name]; ok {
-				w.collect(inner, depth+1)
+				w.addNested(inner, depth+1)
 			}
 		}
 	}
 }
 
-func decoded(raw string) any {
+// decodeNested returns the value of raw if it is JSON, as some servers put it into a string; else raw itself.
+func decodeNested(raw string) any {
 	var v any
 	if json.Unmarshal([]byte(raw), &v) == nil {
 		return v

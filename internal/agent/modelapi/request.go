@@ -77,7 +77,7 @@ func Body(members []Member, extra map[string]json.RawMessage, head ...[]byte) ([
 	return b.Bytes(), nil
 }
 
-// Split divides the members that the user has set for requests into those with one of the names, which replace the adapter's own, and
+// Split divides the members that the user has set for requests into those with one of the names, which replace the adapter's own, and all
 // others. It drops messages and stream, which users may not set.
 func Split(extra map[string]json.RawMessage, names ...string) (of, others map[string]json.RawMessage) {
 	of, others = map[string]json.RawMessage{}, map[string]json.RawMessage{}

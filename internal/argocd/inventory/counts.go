@@ -61,7 +61,8 @@ func newCounter(kind argocd.Kind, d *scratchDisk, memory int) *counter {
 	}
 }
 
-func bump(counts map[string]int, status []byte) {
+// countStatus counts a status, cut to maxName bytes; one beyond maxStatuses different ones counts as otherStatus.
+func countStatus(counts map[string]int, status []byte) {
 	status = clip(status, maxName)
 	if _, known := counts[string(status)]; !known && len(counts) >= maxStatuses {
 		status = []byte(otherStatus)
@@ -74,12 +75,12 @@ func bump(counts map[string]int, status []byte) {
 func (c *counter) countEntry(e *entry) error {
 	switch c.kind {
 	case argocd.Applications:
-		bump(c.health, statusOrNone(e.health))
-		bump(c.statuses, statusOrNone(e.sync))
+		countStatus(c.health, statusOrNone(e.health))
+		countStatus(c.statuses, statusOrNone(e.sync))
 	case argocd.ApplicationSets:
-		bump(c.health, statusOrNone(e.health))
+		countStatus(c.health, statusOrNone(e.health))
 	case argocd.Clusters:
-		bump(c.statuses, statusOrNone(e.sync))
+		countStatus(c.statuses, statusOrNone(e.sync))
 		return nil // most clusters are in no project, and most projects have no cluster
 	case argocd.Projects:
 		return nil // nothing is counted
@@ -106,8 +107,8 @@ func (c *counter) spillProjects() error {
 	return nil
 }
 
-// counts returns the counts; nil, nil for projects, which are not counted. It may be called only once, after the last add.
-func (c *counter) counts() (*Counts, error) {
+// finish returns the counts; nil, nil for projects, which are not counted. It may be called only once, after the last countEntry.
+func (c *counter) finish() (*Counts, error) {
 	counts := &Counts{}
 	switch c.kind {
 	case argocd.Projects:
@@ -122,7 +123,7 @@ func (c *counter) counts() (*Counts, error) {
 	top := tally{}
 	if !c.runsWritten {
 		for name, n := range c.projects {
-			top.add(name, n)
+			top.addProject(name, n)
 		}
 	} else {
 		if err := c.spillProjects(); err != nil {
@@ -132,7 +133,7 @@ func (c *counter) counts() (*Counts, error) {
 		sum := 0
 		err := c.beyond.forEach(func(key, row []byte) error {
 			if !bytes.Equal(key, name) {
-				top.add(string(name), sum)
+				top.addProject(string(name), sum)
 				name, sum = bytes.Clone(key), 0
 			}
 			n, _ := binary.Uvarint(row)
@@ -142,9 +143,9 @@ func (c *counter) counts() (*Counts, error) {
 		if err != nil {
 			return nil, err
 		}
-		top.add(string(name), sum)
+		top.addProject(string(name), sum)
 	}
-	top.addTo(counts)
+	top.setProjects(counts)
 	return counts, nil
 }
 
@@ -157,8 +158,8 @@ type tally struct {
 	matches  int
 }
 
-// add adds the n matches of one project to the totals, and keeps the project if it is among the topProjects with the most.
-func (t *tally) add(name string, n int) {
+// addProject adds the n matches of one project to the totals, and keeps the project if it is among the topProjects with the most.
+func (t *tally) addProject(name string, n int) {
 	if n == 0 {
 		return
 	}
@@ -174,7 +175,7 @@ func (t *tally) add(name string, n int) {
 	}
 }
 
-func (t *tally) addTo(c *Counts) {
+func (t *tally) setProjects(c *Counts) {
 	c.Projects = t.top
 	c.OtherProjects, c.InOtherProjects = t.projects-len(t.top), t.matches
 	for _, p := range t.top {

@@ -133,16 +133,16 @@ func (r *reader) readFields(span rawjson.Span, list ...field) {
 func (r *reader) storeValue(value rawjson.Span, into any) {
 	switch into := into.(type) {
 	case *[]byte:
-		*into = r.text(value)
+		*into = r.stringAt(value)
 	case *[][]byte:
-		*into = r.texts(value)
+		*into = r.stringsIn(value)
 	case *[]pair:
 		*into = nil
-		r.forMembers(value, func(key string, value rawjson.Span) { *into = append(*into, pair{[]byte(key), r.text(value)}) })
+		r.forMembers(value, func(key string, value rawjson.Span) { *into = append(*into, pair{[]byte(key), r.stringAt(value)}) })
 	case *destination:
-		*into = r.destination(value)
+		*into = r.readDestination(value)
 	case *int:
-		*into = r.number(value)
+		*into = r.parseNumber(value)
 	case []field:
 		r.readFields(value, into...)
 	case func(rawjson.Span):
@@ -150,20 +150,21 @@ func (r *reader) storeValue(value rawjson.Span, into any) {
 	}
 }
 
-func (r *reader) text(span rawjson.Span) []byte { return text(r.item, span) }
+func (r *reader) stringAt(span rawjson.Span) []byte { return text(r.item, span) }
 
-func (r *reader) texts(span rawjson.Span) (list [][]byte) {
-	r.forElements(span, func(_ int, value rawjson.Span) { list = append(list, r.text(value)) })
+// stringsIn returns the elements of the array at span as strings, nil for those that are none.
+func (r *reader) stringsIn(span rawjson.Span) (list [][]byte) {
+	r.forElements(span, func(_ int, value rawjson.Span) { list = append(list, r.stringAt(value)) })
 	return list
 }
 
-func (r *reader) count(span rawjson.Span) (n int) {
+func (r *reader) countElements(span rawjson.Span) (n int) {
 	r.forElements(span, func(int, rawjson.Span) { n++ })
 	return n
 }
 
-// number parses a whole number below about 1<<30; it returns 0 for anything else.
-func (r *reader) number(span rawjson.Span) int {
+// parseNumber parses a whole number below about 1<<30; it returns 0 for anything else.
+func (r *reader) parseNumber(span rawjson.Span) int {
 	n := 0
 	for _, c := range span.Of(r.item) {
 		if c < '0' || c > '9' || n > 1<<30/10 {
@@ -181,12 +182,12 @@ func (r *reader) readMetadata(span rawjson.Span) {
 	r.e.deleting = len(deletion) > 0
 }
 
-func (r *reader) source(span rawjson.Span) (s source) {
+func (r *reader) readSource(span rawjson.Span) (s source) {
 	r.readFields(span, field{"repoURL", &s.repo}, field{"path", &s.path}, field{"chart", &s.chart}, field{"targetRevision", &s.revision}, field{"ref", &s.ref})
 	return s
 }
 
-func (r *reader) destination(span rawjson.Span) (d destination) {
+func (r *reader) readDestination(span rawjson.Span) (d destination) {
 	r.readFields(span, field{"server", &d.server}, field{"name", &d.name}, field{"namespace", &d.namespace})
 	return d
 }
@@ -214,7 +215,7 @@ func (r *reader) readSpec(span rawjson.Span) {
 		field{"project", &r.e.project}, field{"destination", &r.e.to}, field{"source", keep(&one)}, field{"sourceHydrator", keep(&hydrator)},
 		field{"sources", func(value rawjson.Span) {
 			many = nil
-			r.forElements(value, func(_ int, value rawjson.Span) { many = append(many, r.source(value)) })
+			r.forElements(value, func(_ int, value rawjson.Span) { many = append(many, r.readSource(value)) })
 		}},
 	)
 	is := func(span rawjson.Span) bool { return !span.IsZero() && r.item[span.Start] == '{' }
@@ -227,7 +228,7 @@ func (r *reader) readSpec(span rawjson.Span) {
 	case len(many) > 0:
 		r.e.multi, r.e.sources = true, many
 	case is(one):
-		r.e.sources = []source{r.source(one)}
+		r.e.sources = []source{r.readSource(one)}
 	}
 }
 

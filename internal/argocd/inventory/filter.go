@@ -8,13 +8,13 @@ import (
 	"github.com/plimsoll/plimsoll/internal/argocd"
 )
 
-// healths returns the values of health.status, and syncs those of sync.status (Argo CD, gitops-engine pkg/health and
+// healthStatuses returns the values of health.status, and syncStatuses those of sync.status (Argo CD, gitops-engine pkg/health and
 // SyncStatusCode), with "none" for a status that is not set.
-func healths() []string {
+func healthStatuses() []string {
 	return []string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "none"}
 }
 
-func syncs() []string { return []string{"Synced", "OutOfSync", "Unknown", "none"} }
+func syncStatuses() []string { return []string{"Synced", "OutOfSync", "Unknown", "none"} }
 
 // filter holds the criteria by which objects are selected here and not by the server.
 type filter struct {
@@ -32,7 +32,7 @@ type filter struct {
 func newFilter(r ListRequest) (f filter, err error) {
 	f = filter{kind: r.Kind, namespace: r.Namespace}
 	if !slices.Contains(argocd.Kinds(), r.Kind) {
-		return f, fmt.Errorf("%q is no kind of object; there are %s", r.Kind, kindNames())
+		return f, fmt.Errorf("%q is no kind of object; there are %s", r.Kind, joinKindNames())
 	}
 	refuse := func(what string, set bool, kinds ...argocd.Kind) {
 		if err == nil && set && !slices.Contains(kinds, r.Kind) {
@@ -49,10 +49,10 @@ func newFilter(r ListRequest) (f filter, err error) {
 	if err != nil {
 		return f, err
 	}
-	if f.health, err = canonicalNames("health", r.Health, healths()); err != nil {
+	if f.health, err = canonicalNames("health", r.Health, healthStatuses()); err != nil {
 		return f, err
 	}
-	if f.sync, err = canonicalNames("sync", r.Sync, syncs()); err != nil {
+	if f.sync, err = canonicalNames("sync", r.Sync, syncStatuses()); err != nil {
 		return f, err
 	}
 	// The criteria that the server ignores (for projects all, for application sets the name) or applies only in
@@ -82,7 +82,7 @@ func serverQuery(kind argocd.Kind, q argocd.Query) argocd.Query {
 	return q
 }
 
-func kindNames() string {
+func joinKindNames() string {
 	var names []string
 	for _, kind := range argocd.Kinds() {
 		names = append(names, string(kind))

@@ -27,7 +27,7 @@ func (r *reader) readProject(span rawjson.Span) {
 		{"description", &r.e.description},
 		{"sourceRepos", &r.e.repos},
 		{"destinations", func(value rawjson.Span) {
-			r.forElements(value, func(_ int, value rawjson.Span) { r.e.destinations = append(r.e.destinations, r.destination(value)) })
+			r.forElements(value, func(_ int, value rawjson.Span) { r.e.destinations = append(r.e.destinations, r.readDestination(value)) })
 		}},
 		{"roles", func(value rawjson.Span) {
 			r.forElements(value, func(_ int, value rawjson.Span) {
@@ -36,7 +36,7 @@ func (r *reader) readProject(span rawjson.Span) {
 				r.e.roles = append(r.e.roles, name)
 			})
 		}},
-		{"syncWindows", func(value rawjson.Span) { r.e.windows = r.count(value) }},
+		{"syncWindows", func(value rawjson.Span) { r.e.windows = r.countElements(value) }},
 	}})
 }
 
@@ -60,7 +60,7 @@ func (r *reader) readApplicationSetStatus(span rawjson.Span) {
 	resources, said := 0, -1
 	r.readFields(span,
 		field{"health", []field{{"status", &r.e.health}}},
-		field{"resources", func(value rawjson.Span) { resources = r.count(value) }},
+		field{"resources", func(value rawjson.Span) { resources = r.countElements(value) }},
 		field{"resourcesCount", &said}, // since 2.14; resources may be cut to fewer
 		field{"conditions", func(value rawjson.Span) {
 			r.forElements(value, func(_ int, value rawjson.Span) {
@@ -116,7 +116,7 @@ func (r *reader) collectRepositories(span rawjson.Span, place []byte, depth int)
 	r.forMembers(span, func(key string, value rawjson.Span) {
 		at := append(append(place, '.'), key...)
 		if key == "repoURL" {
-			if url := r.text(value); len(url) > 0 {
+			if url := r.stringAt(value); len(url) > 0 {
 				r.e.repos, r.e.repoFields = append(r.e.repos, url), append(r.e.repoFields, string(at))
 			}
 			return
@@ -138,7 +138,7 @@ func (r *reader) readCluster(span rawjson.Span) {
 // readVersion and connection read members that are at the top and, since 1.8, in info; those at the top are
 // deprecated.
 func (r *reader) readVersion(span rawjson.Span) {
-	if v := r.text(span); len(v) > 0 {
+	if v := r.stringAt(span); len(v) > 0 {
 		r.e.version = v
 	}
 }
@@ -146,7 +146,7 @@ func (r *reader) readVersion(span rawjson.Span) {
 // readConnection reads the status and the message of a cluster's connection into the entry; empty ones do not replace what it has.
 func (r *reader) readConnection(span rawjson.Span) {
 	r.forMembers(span, func(key string, value rawjson.Span) {
-		switch t := r.text(value); {
+		switch t := r.stringAt(value); {
 		case len(t) == 0:
 		case key == "status":
 			r.e.sync = t

@@ -57,7 +57,7 @@ func (v *Inventory) List(ctx context.Context, src Source, r ListRequest) (*Listi
 	if r.Full == nil {
 		r.Query.Fields = argocd.SummaryFields(r.Kind)
 	}
-	w := windowOf(r.Page, r.PageSize)
+	w := newWindow(r.Page, r.PageSize)
 	read := func(ctx context.Context, need int) (*answer, error) { return v.readList(ctx, src, r, &f, need) }
 	key := digestKey("list", src, r.Kind, r.Query, f.health, f.sync, f.namespace, r.Full == nil)
 	ans, release, err := v.answerFor(ctx, key, w.rowsNeeded(), r.Fresh, read)
@@ -125,7 +125,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 			return nil
 		}
 		ans.total++
-		ans.widths.add(e, len(item))
+		ans.widths.measure(e, len(item))
 		if err := c.countEntry(e); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (v *Inventory) readList(ctx context.Context, src Source, r ListRequest, f *
 		return nil, err
 	}
 	ans.bytes, ans.reread = info.Bytes, info.Reread
-	if ans.counts, err = c.counts(); err != nil {
+	if ans.counts, err = c.finish(); err != nil {
 		return nil, err
 	}
 	ans.table, err = newTable(s, need == allRows)

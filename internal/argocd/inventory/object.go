@@ -28,26 +28,26 @@ type pair struct{ key, value []byte }
 // writer builds a row: a flat JSON object without empty members.
 type writer struct{ b []byte }
 
-func (w *writer) key(key string) {
+func (w *writer) writeKey(key string) {
 	if len(w.b) > 0 && w.b[len(w.b)-1] != '{' && w.b[len(w.b)-1] != '[' {
 		w.b = append(w.b, ',')
 	}
 	w.b = append(append(append(w.b, '"'), key...), '"', ':')
 }
 
-func (w *writer) raw(s string) { w.b = append(w.b, s...) }
+func (w *writer) writeRaw(s string) { w.b = append(w.b, s...) }
 
-// text writes a string member unless it is empty.
-func (w *writer) text(key string, value []byte) {
+// addText adds a string member unless it is empty.
+func (w *writer) addText(key string, value []byte) {
 	if len(value) > 0 {
-		w.textOrEmpty(key, value)
+		w.addTextOrEmpty(key, value)
 	}
 }
 
-// textOrEmpty writes a string member, also an empty one.
-func (w *writer) textOrEmpty(key string, value []byte) {
-	w.key(key)
-	w.b = rawjson.Quote(w.b, short(value))
+// addTextOrEmpty adds a string member, also an empty one.
+func (w *writer) addTextOrEmpty(key string, value []byte) {
+	w.writeKey(key)
+	w.b = rawjson.Quote(w.b, shortText(value))
 }
 
 const (
@@ -60,8 +60,8 @@ const (
 	maxName = 256
 )
 
-// short returns a text for a row: whole, or its beginning with a mark.
-func short(value []byte) []byte { return clip(value, maxText) }
+// shortText returns a text for a row: whole, or its beginning with a mark.
+func shortText(value []byte) []byte { return clip(value, maxText) }
 
 // clip returns at most maxLen bytes of a text; a longer one is cut and ends in "…".
 func clip(value []byte, maxLen int) []byte {
@@ -72,37 +72,37 @@ func clip(value []byte, maxLen int) []byte {
 	return append(bytes.Clone(value[:end]), limit.Ellipsis...)
 }
 
-// number writes a number member unless it is 0.
-func (w *writer) number(key string, n int) {
+// addNumber adds a number member unless it is 0.
+func (w *writer) addNumber(key string, n int) {
 	if n != 0 {
-		w.key(key)
-		w.int(n)
+		w.writeKey(key)
+		w.writeInt(n)
 	}
 }
 
-func (w *writer) int(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
+func (w *writer) writeInt(n int) { w.b = strconv.AppendInt(w.b, int64(n), 10) }
 
-// textList writes a list member with at most maxLen strings, and the member more_KEY with the number of those left out. An empty list is not
-// written.
-func (w *writer) textList(key string, values [][]byte, maxLen int) {
+// addTextList adds a list member with at most maxLen strings, and the member more_KEY with the number of those left out. An empty list is
+// not written.
+func (w *writer) addTextList(key string, values [][]byte, maxLen int) {
 	if len(values) == 0 {
 		return
 	}
-	w.key(key)
-	w.textArray(values[:min(maxLen, len(values))])
-	w.number("more_"+key, max(0, len(values)-maxLen))
+	w.writeKey(key)
+	w.writeTextArray(values[:min(maxLen, len(values))])
+	w.addNumber("more_"+key, max(0, len(values)-maxLen))
 }
 
-// textArray writes an array; each string is shortened.
-func (w *writer) textArray(values [][]byte) {
-	w.raw("[")
+// writeTextArray writes an array; each string is shortened.
+func (w *writer) writeTextArray(values [][]byte) {
+	w.writeRaw("[")
 	for i, value := range values {
 		if i > 0 {
-			w.raw(",")
+			w.writeRaw(",")
 		}
-		w.b = rawjson.Quote(w.b, short(value))
+		w.b = rawjson.Quote(w.b, shortText(value))
 	}
-	w.raw("]")
+	w.writeRaw("]")
 }
 
 // maxProse bounds a text for people in a row, in characters.

@@ -44,7 +44,8 @@ type window struct {
 	open       bool // no size was given
 }
 
-func windowOf(page, size int) window {
+// newWindow returns the window for the requested page and size, moved into their bounds; size 0 leaves the size to setSize.
+func newWindow(page, size int) window {
 	if size == 0 {
 		return window{max(page, 1), DefaultPageSize, true}
 	}
@@ -112,13 +113,13 @@ type Widths struct {
 // lengths counts rows by their length in bytes; longer ones are counted at the last index, which is longer than names get.
 type lengths [1024]uint16
 
-func (l *lengths) add(n int) {
+func (l *lengths) countLength(n int) {
 	if count := &l[min(n, len(l)-1)]; *count < MaxPageSize { // more of one length are on no page
 		*count++
 	}
 }
 
-func (l *lengths) merge(o *lengths) {
+func (l *lengths) addAll(o *lengths) {
 	for i := range l {
 		l[i] = min(l[i]+o[i], MaxPageSize)
 	}
@@ -142,10 +143,10 @@ func (w *Widths) Rows(room int) (n int) {
 	return MaxPageSize // all of them
 }
 
-// add takes an entry into the measures. whole is the length of its object in bytes.
-func (w *Widths) add(e *entry, whole int) {
-	w.bare.add(len(e.shortestRow(nil)))
-	w.named.add(len(e.shortestRow(e.namespace)))
+// measure adds an entry to the measures. whole is the length of its object in bytes.
+func (w *Widths) measure(e *entry, whole int) {
+	w.bare.countLength(len(e.shortestRow(nil)))
+	w.named.countLength(len(e.shortestRow(e.namespace)))
 	w.Whole = max(w.Whole, whole)
 	switch {
 	case w.mixed, e.kind == argocd.Clusters:
@@ -161,27 +162,27 @@ func (w *Widths) add(e *entry, whole int) {
 // shortestRow returns the shortest row of an entry as JSON, with this namespace; nil or an empty one leaves the namespace out.
 func (e *entry) shortestRow(namespace []byte) []byte {
 	w := &writer{b: make([]byte, 0, 128)}
-	w.raw("{")
-	w.textOrEmpty("name", e.name)
-	w.text("namespace", namespace)
+	w.writeRaw("{")
+	w.addTextOrEmpty("name", e.name)
+	w.addText("namespace", namespace)
 	switch e.kind {
 	case argocd.Applications:
-		w.textOrEmpty("health", statusOrNone(e.health))
-		w.textOrEmpty("sync", statusOrNone(e.sync))
+		w.addTextOrEmpty("health", statusOrNone(e.health))
+		w.addTextOrEmpty("sync", statusOrNone(e.sync))
 	case argocd.ApplicationSets:
-		w.text("health", e.health)
+		w.addText("health", e.health)
 	case argocd.Clusters:
-		w.textOrEmpty("server", maskAddress(e.server))
-		w.textOrEmpty("connection", statusOrNone(e.sync))
+		w.addTextOrEmpty("server", maskAddress(e.server))
+		w.addTextOrEmpty("connection", statusOrNone(e.sync))
 	}
-	w.raw("}")
+	w.writeRaw("}")
 	return w.b
 }
 
-// merge adds the measures of another kind.
-func (w *Widths) merge(o *Widths) {
-	w.named.merge(&o.named)
-	w.bare.merge(&o.bare)
+// addAll adds the measures of another kind.
+func (w *Widths) addAll(o *Widths) {
+	w.named.addAll(&o.named)
+	w.bare.addAll(&o.bare)
 	w.Whole = max(w.Whole, o.Whole)
 	switch {
 	case !o.any:

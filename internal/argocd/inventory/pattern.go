@@ -110,8 +110,8 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// match reports whether the pattern is found in text.
-func (p *pattern) match(text []byte) bool {
+// foundIn reports whether the pattern is found in text.
+func (p *pattern) foundIn(text []byte) bool {
 	switch {
 	case len(text) == 0 && p.plain != nil:
 		return false
@@ -141,7 +141,7 @@ func (p *pattern) matchWhole(text []byte) bool {
 func containsFold(text, lower []byte) bool {
 	for i := 0; i+len(lower) <= len(text); i++ {
 		j := 0
-		for j < len(lower) && fold(text[i+j]) == lower[j] {
+		for j < len(lower) && lowerASCII(text[i+j]) == lower[j] {
 			j++
 		}
 		if j == len(lower) {
@@ -151,7 +151,7 @@ func containsFold(text, lower []byte) bool {
 	return false
 }
 
-func fold(c byte) byte {
+func lowerASCII(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'
 	}

@@ -22,55 +22,55 @@ const (
 // summaries takes a sixth of the bytes.
 func (e *entry) row() []byte {
 	w := &writer{b: make([]byte, 0, 512)}
-	w.raw("{")
-	w.textOrEmpty("name", e.name)
+	w.writeRaw("{")
+	w.addTextOrEmpty("name", e.name)
 	switch e.kind {
 	case argocd.Applications:
-		w.text("namespace", e.namespace)
-		w.textOrEmpty("project", e.project)
-		w.textOrEmpty("health", statusOrNone(e.health))
-		w.textOrEmpty("sync", statusOrNone(e.sync))
-		w.destination(e.to)
+		w.addText("namespace", e.namespace)
+		w.addTextOrEmpty("project", e.project)
+		w.addTextOrEmpty("health", statusOrNone(e.health))
+		w.addTextOrEmpty("sync", statusOrNone(e.sync))
+		w.addDestination(e.to)
 		e.writeSources(w)
 		if string(e.phase) != "Succeeded" {
-			w.text("operation", e.phase)
+			w.addText("operation", e.phase)
 		}
 		if string(e.hydration) != "Hydrated" {
-			w.text("hydration", e.hydration)
+			w.addText("hydration", e.hydration)
 		}
 	case argocd.Projects:
-		w.text("description", displayText(e.description))
-		w.textList("repos", mapTexts(e.repos, maskAddress), maxListed)
-		w.textList("destinations", e.compactDestinations(), maxListed)
-		w.number("roles", len(e.roles))
-		w.number("sync_windows", e.windows)
+		w.addText("description", displayText(e.description))
+		w.addTextList("repos", convertAll(e.repos, maskAddress), maxListed)
+		w.addTextList("destinations", e.compactDestinations(), maxListed)
+		w.addNumber("roles", len(e.roles))
+		w.addNumber("sync_windows", e.windows)
 	case argocd.ApplicationSets:
-		w.text("namespace", e.namespace)
-		w.textOrEmpty("project", e.project)
-		w.textList("generators", e.generators, maxSources)
-		w.text("template", []byte(secrets.Text(string(short(e.template)))))
+		w.addText("namespace", e.namespace)
+		w.addTextOrEmpty("project", e.project)
+		w.addTextList("generators", e.generators, maxSources)
+		w.addText("template", []byte(secrets.Text(string(shortText(e.template)))))
 		e.writeSources(w)
-		w.text("health", e.health)
-		w.key("applications")
-		w.int(e.applications)
-		w.text("error", displayText(e.trouble))
+		w.addText("health", e.health)
+		w.writeKey("applications")
+		w.writeInt(e.applications)
+		w.addText("error", displayText(e.trouble))
 	case argocd.Clusters:
-		w.textOrEmpty("server", maskAddress(e.server))
-		w.text("version", e.version)
-		w.textOrEmpty("connection", statusOrNone(e.sync))
+		w.addTextOrEmpty("server", maskAddress(e.server))
+		w.addText("version", e.version)
+		w.addTextOrEmpty("connection", statusOrNone(e.sync))
 		if string(e.sync) != "Successful" {
-			w.text("message", displayText(e.trouble))
+			w.addText("message", displayText(e.trouble))
 		}
-		w.text("project", e.project)
-		w.key("applications")
-		w.int(e.applications)
-		w.textList("namespaces", e.namespaces, maxListed)
+		w.addText("project", e.project)
+		w.writeKey("applications")
+		w.writeInt(e.applications)
+		w.addTextList("namespaces", e.namespaces, maxListed)
 	}
 	if e.deleting {
-		w.key("deleting")
-		w.raw("true")
+		w.writeKey("deleting")
+		w.writeRaw("true")
 	}
-	w.raw("}")
+	w.writeRaw("}")
 	return w.b
 }
 
@@ -82,7 +82,7 @@ func statusOrNone(status []byte) []byte {
 	return status
 }
 
-func mapTexts(list [][]byte, f func([]byte) []byte) [][]byte {
+func convertAll(list [][]byte, f func([]byte) []byte) [][]byte {
 	out := make([][]byte, len(list))
 	for i, one := range list {
 		out[i] = f(one)
@@ -106,18 +106,18 @@ func (d destination) compact() []byte {
 	return bytes.Join([][]byte{cluster, d.namespace}, []byte(" "))
 }
 
-// destination writes the member "dest", as text or as an object: see entry.row.
-func (w *writer) destination(d destination) {
+// addDestination adds the member "dest", as text or as an object: see entry.row.
+func (w *writer) addDestination(d destination) {
 	if plain := d.compact(); plain != nil {
-		w.text("dest", plain)
+		w.addText("dest", plain)
 		return
 	}
-	w.key("dest")
-	w.raw("{")
-	w.text("server", maskAddress(d.server))
-	w.text("name", d.name)
-	w.text("namespace", d.namespace)
-	w.raw("}")
+	w.writeKey("dest")
+	w.writeRaw("{")
+	w.addText("server", maskAddress(d.server))
+	w.addText("name", d.name)
+	w.addText("namespace", d.namespace)
+	w.writeRaw("}")
 }
 
 // compactDestinations returns the destinations of a project as "CLUSTER NAMESPACE", with * for any.
@@ -147,26 +147,26 @@ func (e *entry) writeSources(w *writer) {
 		}
 		return
 	}
-	w.key("sources")
-	w.raw("[")
+	w.writeKey("sources")
+	w.writeRaw("[")
 	for i, s := range e.sources[:min(maxSources, len(e.sources))] {
 		if i > 0 {
-			w.raw(",")
+			w.writeRaw(",")
 		}
-		w.raw("{")
+		w.writeRaw("{")
 		s.writeFields(w)
-		w.raw("}")
+		w.writeRaw("}")
 	}
-	w.raw("]")
-	w.number("more_sources", max(0, len(e.sources)-maxSources))
+	w.writeRaw("]")
+	w.addNumber("more_sources", max(0, len(e.sources)-maxSources))
 }
 
 // writeFields writes the fields of a source that are not empty. Credentials in the address of the repository are masked.
 func (s source) writeFields(w *writer) {
-	w.text("repo", maskAddress(s.repo))
-	w.text("path", s.path)
-	w.text("chart", s.chart)
-	w.text("rev", s.revision)
-	w.text("ref", s.ref)
-	w.text("hydrate_to", s.hydrateTo)
+	w.addText("repo", maskAddress(s.repo))
+	w.addText("path", s.path)
+	w.addText("chart", s.chart)
+	w.addText("rev", s.revision)
+	w.addText("ref", s.ref)
+	w.addText("hydrate_to", s.hydrateTo)
 }

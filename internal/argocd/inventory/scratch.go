@@ -39,7 +39,7 @@ const bufferBytes = 16 << 10
 func (d *scratchDisk) open() (*scratch, error) {
 	f, err := os.CreateTemp(d.dir, "plimsoll-inventory-*") // mode 0600
 	if err != nil {
-		return nil, fmt.Errorf("a scratch file for sorting could not be made in %s: %w; name a directory that can be written", d.folder(), err)
+		return nil, fmt.Errorf("a scratch file for sorting could not be made in %s: %w; name a directory that can be written", d.folderOrTemp(), err)
 	}
 	s := &scratch{d: d, f: f}
 	if os.Remove(f.Name()) != nil {
@@ -49,7 +49,7 @@ func (d *scratchDisk) open() (*scratch, error) {
 	return s, nil
 }
 
-func (d *scratchDisk) folder() string {
+func (d *scratchDisk) folderOrTemp() string {
 	if d.dir == "" {
 		return os.TempDir()
 	}
@@ -63,14 +63,14 @@ func (s *scratch) Write(p []byte) (int, error) {
 	if used > s.d.max {
 		s.d.refused.Add(1)
 		return 0, fmt.Errorf("the scratch files in %s would have %s, more than the %s that they may have together; ask for less at one time, narrow the listing, or allow more",
-			s.d.folder(), limit.Bytes(used).Human(), limit.Bytes(s.d.max).Human())
+			s.d.folderOrTemp(), limit.Bytes(used).Human(), limit.Bytes(s.d.max).Human())
 	}
 	for peak := s.d.peak.Load(); used > peak && !s.d.peak.CompareAndSwap(peak, used); peak = s.d.peak.Load() {
 	}
 	n, err := s.w.Write(p)
 	if err != nil {
 		err = fmt.Errorf("writing a scratch file of %s in %s: %w; make room there, or name another directory",
-			limit.Bytes(s.size).Human(), s.d.folder(), err)
+			limit.Bytes(s.size).Human(), s.d.folderOrTemp(), err)
 	}
 	return n, err
 }
@@ -79,7 +79,7 @@ func (s *scratch) Write(p []byte) (int, error) {
 func (s *scratch) flush() error {
 	if err := s.w.Flush(); err != nil {
 		return fmt.Errorf("writing a scratch file of %s in %s: %w; make room there, or name another directory",
-			limit.Bytes(s.size).Human(), s.d.folder(), err)
+			limit.Bytes(s.size).Human(), s.d.folderOrTemp(), err)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 		kinds = slices.DeleteFunc(kinds, func(k argocd.Kind) bool { return !slices.Contains(r.Kinds, k) })
 		for _, kind := range r.Kinds {
 			if !slices.Contains(kinds, kind) {
-				return nil, fmt.Errorf("%q is no kind of object; there are %s", kind, kindNames())
+				return nil, fmt.Errorf("%q is no kind of object; there are %s", kind, joinKindNames())
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	if err != nil {
 		return nil, err
 	}
-	w := windowOf(r.Page, r.PageSize)
+	w := newWindow(r.Page, r.PageSize)
 	key := digestKey("search", src, kinds, r.Query, r.Pattern, r.Literal, r.CaseSensitive)
 	ans, release, err := v.answerFor(ctx, key, w.rowsNeeded(), r.Fresh, func(ctx context.Context, need int) (*answer, error) {
 		s := &search{v: v, src: src, pattern: p, query: r.Query, filter: f, sorter: v.sorterFor(min(need, v.o.MaxMatches))}
@@ -126,7 +126,7 @@ func (v *Inventory) Search(ctx context.Context, src Source, r SearchRequest) (*F
 	found.Items = make([]Hit, len(rows))
 	for i, row := range rows {
 		if err := json.Unmarshal(row, &found.Items[i]); err != nil {
-			return nil, fmt.Errorf("a scratch file in %s is damaged: %w; ask again", v.disk.folder(), err)
+			return nil, fmt.Errorf("a scratch file in %s is damaged: %w; ask again", v.disk.folderOrTemp(), err)
 		}
 	}
 	return found, nil
@@ -259,7 +259,7 @@ func (s *search) searchKind(ctx context.Context, order int, searchKind argocd.Ki
 			return nil
 		}
 		total++
-		widths.add(e, len(item))
+		widths.measure(e, len(item))
 		if searchKind == argocd.Applications {
 			if err := c.countEntry(e); err != nil {
 				return err
@@ -272,7 +272,7 @@ func (s *search) searchKind(ctx context.Context, order int, searchKind argocd.Ki
 	}
 	var counts *Counts
 	if searchKind == argocd.Applications {
-		if counts, err = c.counts(); err != nil {
+		if counts, err = c.finish(); err != nil {
 			return scanned, err
 		}
 	}
@@ -280,7 +280,7 @@ func (s *search) searchKind(ctx context.Context, order int, searchKind argocd.Ki
 	defer s.mu.Unlock()
 	s.ans.totals[searchKind], s.ans.scanned[searchKind] = total, scanned
 	s.ans.bytes += info.Bytes
-	s.ans.widths.merge(&widths)
+	s.ans.widths.addAll(&widths)
 	s.ans.reread = s.ans.reread || info.Reread
 	if counts != nil {
 		s.ans.counts = counts
@@ -301,15 +301,15 @@ func (s *search) addHit(order int, e *entry, names []string) error {
 		return nil
 	}
 	w := &writer{b: []byte("{")}
-	w.textOrEmpty("kind", []byte(e.kind))
-	w.key("row")
+	w.addTextOrEmpty("kind", []byte(e.kind))
+	w.writeKey("row")
 	w.b = append(w.b, e.row()...)
-	w.key("matched")
+	w.writeKey("matched")
 	matched := make([][]byte, len(names))
 	for i, name := range names {
 		matched[i] = []byte(name)
 	}
-	w.textArray(matched)
-	w.raw("}")
+	w.writeTextArray(matched)
+	w.writeRaw("}")
 	return s.sorter.addRecord(key, w.b)
 }

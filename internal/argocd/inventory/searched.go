@@ -19,7 +19,7 @@ type fieldPlace struct {
 	sub   string
 }
 
-func placeOf(field string) fieldPlace { return fieldPlace{field: field, i: -1} }
+func newFieldPlace(field string) fieldPlace { return fieldPlace{field: field, i: -1} }
 
 // String returns the place as in "labels.team" or "sources[0].repoURL".
 func (p fieldPlace) String() string {
@@ -44,7 +44,7 @@ func (e *entry) matchedFields(p *pattern) (names []string) {
 		}
 	}
 	e.forTexts(func(at fieldPlace, text []byte) bool {
-		if p.match(text) {
+		if p.foundIn(text) {
 			if name := at.String(); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -86,11 +86,11 @@ func (e *entry) forTexts(yield func(at fieldPlace, text []byte) bool) {
 			going = yield(at, text)
 		}
 	}
-	see(placeOf("name"), e.name)
-	see(placeOf("namespace"), e.namespace)
-	see(placeOf("project"), e.project)
-	see(placeOf("description"), maskSecrets("description", e.description))
-	see(placeOf("server"), maskAddress(e.server))
+	see(newFieldPlace("name"), e.name)
+	see(newFieldPlace("namespace"), e.namespace)
+	see(newFieldPlace("project"), e.project)
+	see(newFieldPlace("description"), maskSecrets("description", e.description))
+	see(newFieldPlace("server"), maskAddress(e.server))
 	var joined []byte
 	for _, labels := range []struct {
 		field string
@@ -114,7 +114,7 @@ func (e *entry) forTexts(yield func(at fieldPlace, text []byte) bool) {
 	template := ""
 	if e.kind == argocd.ApplicationSets {
 		template = "template."
-		see(placeOf("template.name"), maskSecrets("template", e.template))
+		see(newFieldPlace("template.name"), maskSecrets("template", e.template))
 	}
 	for i, s := range e.sources {
 		at := fieldPlace{field: template + "source", i: -1}
@@ -123,11 +123,11 @@ func (e *entry) forTexts(yield func(at fieldPlace, text []byte) bool) {
 		}
 		s.forTexts(at, see)
 	}
-	e.to.forTexts(placeOf(template+"destination"), see)
+	e.to.forTexts(newFieldPlace(template+"destination"), see)
 	for i, repo := range e.repos {
 		repo = maskAddress(repo)
 		if e.kind == argocd.ApplicationSets {
-			see(placeOf(e.repoFields[i]), repo)
+			see(newFieldPlace(e.repoFields[i]), repo)
 		} else {
 			see(fieldPlace{field: "sourceRepos", i: i}, repo)
 		}

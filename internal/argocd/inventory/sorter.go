@@ -58,7 +58,7 @@ func (s *sorter) addRecord(key, row []byte) error {
 	if !s.wants(key) {
 		return nil
 	}
-	if len(s.records) > 0 && s.memory()+len(key)+len(row)+recordBytes > s.limit {
+	if len(s.records) > 0 && s.memoryUsed()+len(key)+len(row)+recordBytes > s.limit {
 		if err := s.makeRoom(); err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (s *sorter) addRecord(key, row []byte) error {
 	return nil
 }
 
-func (s *sorter) memory() int { return len(s.arena) + len(s.records)*recordBytes }
+func (s *sorter) memoryUsed() int { return len(s.arena) + len(s.records)*recordBytes }
 
 func (s *sorter) keyOf(r record) []byte { return s.arena[r.at : r.at+r.key] }
 

@@ -116,7 +116,7 @@ func TestManyProjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	counts, err := c.counts()
+	counts, err := c.finish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestStatusesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	counts, err := c.counts()
+	counts, err := c.finish()
 	if err != nil || len(counts.Connection) != maxStatuses+1 || counts.Connection[otherStatus] != 1000-maxStatuses {
 		t.Errorf("%v %v", err, counts)
 	}

@@ -85,7 +85,7 @@ func (t *table) rowsBetween(from, to int) ([]json.RawMessage, error) {
 	}
 	marks := make([]byte, 8*(to-from+1))
 	if _, err := t.index.f.ReadAt(marks, int64(8*from)); err != nil {
-		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.index.d.folder(), err)
+		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.index.d.folderOrTemp(), err)
 	}
 	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(marks[8*i:])) }
 	size := at(to-from) - at(0)
@@ -95,13 +95,13 @@ func (t *table) rowsBetween(from, to int) ([]json.RawMessage, error) {
 	}
 	data := make([]byte, size)
 	if _, err := t.data.f.ReadAt(data, at(0)); err != nil {
-		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.data.d.folder(), err)
+		return nil, fmt.Errorf("a scratch file in %s cannot be read: %w", t.data.d.folderOrTemp(), err)
 	}
 	rows := make([]json.RawMessage, to-from)
 	for i := range rows {
 		a, b := at(i)-at(0), at(i+1)-at(0)
 		if a < 0 || a > b || b > size {
-			return nil, fmt.Errorf("a scratch file in %s is damaged; ask again", t.index.d.folder())
+			return nil, fmt.Errorf("a scratch file in %s is damaged; ask again", t.index.d.folderOrTemp())
 		}
 		rows[i] = data[a:b:b]
 	}

@@ -91,7 +91,7 @@ func redactAll(raw []byte, keep *Keep) (*walker, error) {
 		return nil, invalidError(raw)
 	}
 	w := &walker{Scanner: rawjson.Scanner{Text: raw}, keep: keep}
-	w.writeAll()
+	w.writeMasked()
 	return w, nil
 }
 

@@ -47,7 +47,7 @@ type valueContext struct {
 	namedSecrets bool   // an object here has secrets under names of their own
 }
 
-func (w *walker) writeAll() {
+func (w *walker) writeMasked() {
 	s := markFinder{Scanner: rawjson.Scanner{Text: w.Text}, marks: map[int]byte{}}
 	s.findInValue()
 	w.marks = s.marks
@@ -68,14 +68,14 @@ func (w *walker) writeValue(p valueContext) {
 		raw := w.Skip().Of(w.Text)
 		number := c == '-' || c >= '0' && c <= '9'
 		if number && (p.all || p.hide && secrets.NumbersToo(p.key)) {
-			w.mask()
+			w.writeMask()
 			return
 		}
 		w.out = append(w.out, raw...)
 	}
 }
 
-func (w *walker) mask() {
+func (w *walker) writeMask() {
 	w.masked++
 	w.out = append(w.out, `"`+Hidden+`"`...)
 }
@@ -172,7 +172,7 @@ func (w *walker) writeText(raw []byte, p valueContext) {
 			w.out = append(w.out, raw...)
 			return
 		}
-		w.mask()
+		w.writeMask()
 		return
 	}
 	if !secrets.Suspicious(raw) {
@@ -196,7 +196,7 @@ func (w *walker) maskText(s string) (safe string, masked int) {
 			return Hidden, 1
 		}
 		within := &walker{Scanner: rawjson.Scanner{Text: []byte(s)}, inner: w.inner + 1}
-		within.writeAll()
+		within.writeMasked()
 		return string(within.out), within.masked
 	}
 	return secrets.MaskText(s)

@@ -54,7 +54,7 @@ func (c *cluster) matches(d destination) bool {
 	return d.Server != "" && slices.Contains(c.servers, comparableAddress(d.Server)) || d.Name != "" && slices.Contains(c.names, strings.ToLower(d.Name))
 }
 
-func (c *cluster) key() string { return fmt.Sprintf("%q %q", c.servers, c.names) }
+func (c *cluster) cacheKey() string { return fmt.Sprintf("%q %q", c.servers, c.names) }
 
 // clusterCalled returns the cluster that the caller means by a name or an address, with all names and addresses that the list of clusters
 // has for it: applications refer to it by either one. note is for the caller, if the list may not be read or does not have the cluster;
@@ -80,11 +80,11 @@ func clusterCalled(ctx context.Context, client *argocd.Client, called string) (c
 	})
 	switch refusal, is := errors.AsType[*argocd.Error](err); {
 	case is && refusal.Kind == argocd.Forbidden:
-		return c, fmt.Sprintf("The list of clusters may not be read, so only applications that call their cluster %q are counted. ", short(called)), nil
+		return c, fmt.Sprintf("The list of clusters may not be read, so only applications that call their cluster %q are counted. ", shortQuote(called)), nil
 	case err != nil:
 		return nil, "", err
 	case !found:
-		return c, fmt.Sprintf("No cluster that may be seen is called %q: cluster_service__list shows all. Only applications that call theirs so are counted. ", short(called)), nil
+		return c, fmt.Sprintf("No cluster that may be seen is called %q: cluster_service__list shows all. Only applications that call theirs so are counted. ", shortQuote(called)), nil
 	}
 	return c, "", nil
 }
@@ -116,7 +116,7 @@ func (s progressSource) Who() string {
 	if s.only == nil {
 		return s.Client.Who()
 	}
-	return s.Client.Who() + "\n" + s.only.key()
+	return s.Client.Who() + "\n" + s.only.cacheKey()
 }
 
 // List calls each with the objects as the client does, without those that the cluster excludes, and reports progress.

@@ -105,8 +105,8 @@ type objectDetail struct {
 	Part    int      `json:"part,omitempty" jsonschema:"Of a large object, from 1"`
 }
 
-func (d objectDetail) keep() (keep redact.Keep, full bool, err error) {
-	return detailOptions{Full: d.Full, Include: d.Include}.keep()
+func (d objectDetail) partsToKeep() (keep redact.Keep, full bool, err error) {
+	return detailOptions{Full: d.Full, Include: d.Include}.partsToKeep()
 }
 
 // objectAnswer is one object of Argo CD.
@@ -131,7 +131,7 @@ const (
 // objectResult answers with the object raw, secrets masked: shortened to what fits, or whole (in parts if it is large) if d asks for that.
 // repeat returns the arguments of the same call for another part.
 func (t *Toolset) objectResult(c *builtin.Call, client *argocd.Client, raw []byte, d objectDetail, link, note string, repeat func(part int) any) (*builtin.Result, error) {
-	keep, full, err := d.keep()
+	keep, full, err := d.partsToKeep()
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func size(texts []string) (n int) {
 // fetchOf reads an application or, with path, the address below it (such as "resource-tree"), and returns the JSON. It is an error if no name
 // is given.
 func fetchOf(ctx context.Context, client *argocd.Client, path []string, in appArgs) ([]byte, error) {
-	if err := required("name", in.Name); err != nil {
+	if err := checkGiven("name", in.Name); err != nil {
 		return nil, err
 	}
 	return client.Get(ctx, append([]string{"applications", in.Name}, path...), in.query())
@@ -228,7 +228,7 @@ func (t *Toolset) projectTool() builtin.Tool {
 		Description: "One Argo CD project: allowed repositories, destinations and kinds, roles with their policies and groups, sync windows, and its own repositories and clusters. full=true gives also what a short answer has no room for.",
 	}, map[string]string{"param_name": "name", "path_name": "name"},
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in projectArguments) (*builtin.Result, error) {
-			if err := required("name", in.Name); err != nil {
+			if err := checkGiven("name", in.Name); err != nil {
 				return nil, err
 			}
 			raw, err := client.Get(ctx, []string{"projects", in.Name, "detailed"}, nil)
@@ -252,7 +252,7 @@ func (t *Toolset) clusterTool() builtin.Tool {
 		Description: "One cluster that Argo CD deploys to, by its name or its URL: connection and its error, version, number of applications and resources, namespaces, how Argo CD signs in. Credentials are masked; include=[\"api_versions\"] lists the API versions.",
 	}, map[string]string{"path_id_value": "cluster", "param_id_type": "id_type", "param_server": "", "param_name": ""},
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in clusterArguments) (*builtin.Result, error) {
-			if err := required("cluster", in.Cluster); err != nil {
+			if err := checkGiven("cluster", in.Cluster); err != nil {
 				return nil, err
 			}
 			id, err := in.idType()
@@ -285,5 +285,5 @@ func (in clusterArguments) idType() (string, error) {
 		}
 		return "name", nil
 	}
-	return "", fmt.Errorf("id_type is %q: it can be name or server", short(in.IDType))
+	return "", fmt.Errorf("id_type is %q: it can be name or server", shortQuote(in.IDType))
 }

@@ -32,7 +32,7 @@ func (t *Toolset) canITool() builtin.Tool {
 		Description: "Asks Argo CD whether the account these tools use may do something, e.g. resource=applications, action=sync, subresource=payments/checkout-prod. Useful after a 403.",
 	}, map[string]string{"path_resource": "resource", "path_action": "action", "path_subresource": "subresource"},
 		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in canIArguments) (*builtin.Result, error) {
-			if err := required("resource", in.Resource, "action", in.Action); err != nil {
+			if err := checkGiven("resource", in.Resource, "action", in.Action); err != nil {
 				return nil, err
 			}
 			object := cmp.Or(strings.TrimSpace(in.Subresource), "*")
@@ -139,7 +139,7 @@ func (t *Toolset) accountTool() builtin.Tool {
 		Description: "One local account of Argo CD: whether it is enabled, what it may, ids and times of its tokens (never a token).",
 	}, map[string]string{"path_name": "name"},
 		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in accountArguments) (*builtin.Result, error) {
-			if err := required("name", in.Name); err != nil {
+			if err := checkGiven("name", in.Name); err != nil {
 				return nil, err
 			}
 			one, err := read[account](ctx, client, "the account", []string{"account", in.Name}, nil)

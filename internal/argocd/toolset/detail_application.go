@@ -240,10 +240,10 @@ func (t *Toolset) applicationTool() builtin.Tool {
 	return readTool(t, builtin.Tool{Name: "get_application_details", Title: "Application details", Description: applicationText},
 		formerApplication(map[string]string{"refresh": ""}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in applicationArguments) (*builtin.Result, error) {
-			if _, _, err := in.keep(); err != nil {
+			if _, _, err := in.partsToKeep(); err != nil {
 				return nil, err
 			}
-			if err := errors.Join(oneOf("refresh", in.Refresh, "normal", "hard"), required("name", in.Name)); err != nil {
+			if err := errors.Join(checkValue("refresh", in.Refresh, "normal", "hard"), checkGiven("name", in.Name)); err != nil {
 				return nil, err
 			}
 			query := in.query()
@@ -253,7 +253,7 @@ func (t *Toolset) applicationTool() builtin.Tool {
 				return nil, err
 			}
 			in.Refresh = "" // the next part must not refresh again
-			if _, full, _ := in.keep(); full {
+			if _, full, _ := in.partsToKeep(); full {
 				return t.objectResult(c, client, raw, in.objectDetail, linkOf(client, raw), "", func(part int) any { in.Part = part; return in })
 			}
 			return t.applicationAnswer(client, raw, min(answerSize, roomOf(c)))
@@ -333,7 +333,7 @@ func viewResources(list []treeNode) resourcesView {
 	for _, r := range list {
 		v.Health[r.healthName()]++
 		v.Sync[cmp.Or(r.Status, "none")]++
-		v.Kinds[r.kind()]++
+		v.Kinds[r.groupKind()]++
 		if healthRank(r.healthName()) < rankFine || r.Status == "OutOfSync" || r.Pruning {
 			if v.AllNeed++; v.AllNeed <= maxAttention {
 				v.Attention = append(v.Attention, r.view().shortened(300))

@@ -85,11 +85,11 @@ func (t *Toolset) eventsTool() builtin.Tool {
 	return readTool(t, builtin.Tool{Name: "application_service__list_resource_events", Title: "Events of an application", Description: eventsText},
 		formerApplication(map[string]string{"param_resourceName": "resource_name", "param_resourceNamespace": "resource_namespace", "param_resourceUID": "resource_uid"}),
 		func(ctx context.Context, c *builtin.Call, client *argocd.Client, in eventsArguments) (*builtin.Result, error) {
-			if err := required("name", in.Name); err != nil {
+			if err := checkGiven("name", in.Name); err != nil {
 				return nil, err
 			}
 			if in.Type != "" && !strings.EqualFold(in.Type, "Normal") && !strings.EqualFold(in.Type, "Warning") {
-				return nil, fmt.Errorf("type is %q: events are Normal or Warning", short(in.Type))
+				return nil, fmt.Errorf("type is %q: events are Normal or Warning", shortQuote(in.Type))
 			}
 			q := in.query()
 			if in.ResourceName != "" || in.ResourceUID != "" {
@@ -160,7 +160,7 @@ func (t *Toolset) linksTool() builtin.Tool {
 		Description: "Deep links that were configured for an application (dashboards, logs, runbooks), and the link to it in the user interface of Argo CD.",
 	}, formerApplication(map[string]string{"param_namespace": "namespace"}),
 		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in appArgs) (*builtin.Result, error) {
-			if err := required("name", in.Name); err != nil {
+			if err := checkGiven("name", in.Name); err != nil {
 				return nil, err
 			}
 			// This request alone calls the application's namespace "namespace" (ListAppLinksRequest).

@@ -71,7 +71,7 @@ func FuzzLogLine(f *testing.F) {
 	f.Add("\x1b[31mred\x1b[0m \x1b[ \x1b")
 	f.Add(strings.Repeat("é\xff", maxLogLine))
 	f.Fuzz(func(t *testing.T, line string) {
-		got := logLine(line)
+		got := cleanLine(line)
 		if !utf8.ValidString(got) || len(got) > 4*maxLogLine || strings.ContainsRune(got, '\x1b') {
 			t.Fatalf("%q became %q", line, got)
 		}

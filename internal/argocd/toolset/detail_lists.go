@@ -107,7 +107,7 @@ func (t *Toolset) repositoriesTool() builtin.Tool {
 				return r.shortened(1200), !in.Failed || r.Status == "Failed"
 			},
 			func(a, b repositoryRow) int {
-				return cmp.Or(-cmp.Compare(rankOf(a.Status == "Failed"), rankOf(b.Status == "Failed")), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Project, b.Project))
+				return cmp.Or(-cmp.Compare(intOf(a.Status == "Failed"), intOf(b.Status == "Failed")), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Project, b.Project))
 			},
 			func(a *paged[repositoryRow], n int) {
 				a.Summary = map[string]tally{"by_connection": states, "by_type": types}
@@ -118,8 +118,8 @@ func (t *Toolset) repositoriesTool() builtin.Tool {
 	})
 }
 
-func rankOf(first bool) int {
-	if first {
+func intOf(set bool) int {
+	if set {
 		return 1
 	}
 	return 0
@@ -240,7 +240,7 @@ func (t *Toolset) keyTool() builtin.Tool {
 		Description: "One GnuPG public key of Argo CD: owner, fingerprint, kind.",
 	}, map[string]string{"path_keyID": "key_id"},
 		func(ctx context.Context, _ *builtin.Call, client *argocd.Client, in keyArguments) (*builtin.Result, error) {
-			if err := required("key_id", in.KeyID); err != nil {
+			if err := checkGiven("key_id", in.KeyID); err != nil {
 				return nil, err
 			}
 			key, err := read[gnuPGKey](ctx, client, "the key", []string{"gpgkeys", in.KeyID}, nil)
@@ -248,7 +248,7 @@ func (t *Toolset) keyTool() builtin.Tool {
 				return nil, err
 			}
 			if key.ID == "" {
-				return nil, fmt.Errorf("%s: there is no key %q; gpg_key_service__list lists those there are", client.Name(), short(in.KeyID))
+				return nil, fmt.Errorf("%s: there is no key %q; gpg_key_service__list lists those there are", client.Name(), shortQuote(in.KeyID))
 			}
 			return builtin.JSON(key.toRow().shortened(1200))
 		})

@@ -108,7 +108,7 @@ func (t *Toolset) managedTool() builtin.Tool {
 			}
 			take := func(r managedResource) error {
 				states[r.state()]++
-				if !in.fits(r.treeRef) || !in.All && (r.state() == stateSynced || r.state() == stateHook) {
+				if !in.selects(r.treeRef) || !in.All && (r.state() == stateSynced || r.state() == stateHook) {
 					return nil
 				}
 				one, err := r.toRow(in.Full)
@@ -153,13 +153,13 @@ func (t *Toolset) managedTool() builtin.Tool {
 
 // toRow returns the row of the resource: with full both manifests; else the differences, if its state is stateDiffers.
 func (r managedResource) toRow(full bool) (managedRow, error) {
-	one := managedRow{Kind: r.kind(), Namespace: r.Namespace, Name: r.Name, State: r.state()}
+	one := managedRow{Kind: r.groupKind(), Namespace: r.Namespace, Name: r.Name, State: r.state()}
 	if full {
 		var err error
-		if one.Live, err = slimState(r.Live); err != nil {
+		if one.Live, err = shortenState(r.Live); err != nil {
 			return one, fmt.Errorf("the live state of %s: %w", r, err)
 		}
-		if one.Desired, err = slimState(r.Target); err != nil {
+		if one.Desired, err = shortenState(r.Target); err != nil {
 			return one, fmt.Errorf("the desired state of %s: %w", r, err)
 		}
 		return one, nil
@@ -181,7 +181,8 @@ func (r managedResource) toRow(full bool) (managedRow, error) {
 	return one, nil
 }
 
-func slimState(state string) (json.RawMessage, error) {
+// shortenState returns a live or target state, which is JSON in a string, without what short answers leave out; nil if there is none.
+func shortenState(state string) (json.RawMessage, error) {
 	if absent(state) {
 		return nil, nil
 	}

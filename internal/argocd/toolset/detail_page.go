@@ -57,7 +57,7 @@ type paged[T any] struct {
 // page answers with the page p of the sorted rows r. The page size is lowered until every page fits into the room of the call; a page
 // beyond the end is a refusal. repeat returns the arguments of the same call for another page.
 func page[T row[T]](c *builtin.Call, a paged[T], r []T, p paging, repeat func(p paging) any) (*builtin.Result, error) {
-	a.Note = strings.TrimSpace(p.note() + a.Note)
+	a.Note = strings.TrimSpace(p.sizeNote() + a.Note)
 	given := p
 	p = p.clamped()
 	asked, room := p.PageSize, roomOf(c)
@@ -205,7 +205,7 @@ func read[E any](ctx context.Context, client *argocd.Client, what string, path [
 // elements calls each with every element of one array in the answer for an application, and reports progress. It stops at the first error
 // of each.
 func elements[E any](ctx context.Context, c *builtin.Call, client *argocd.Client, path []string, in appArgs, array string, each func(e E) error) error {
-	if err := required("name", in.Name); err != nil {
+	if err := checkGiven("name", in.Name); err != nil {
 		return err
 	}
 	n := 0

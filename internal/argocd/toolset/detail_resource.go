@@ -23,7 +23,7 @@ type resourceArguments struct {
 
 // locate returns the resource that the arguments name, found in the application's tree.
 func (in *resourceArguments) locate(ctx context.Context, c *builtin.Call, client *argocd.Client) (treeRef, error) {
-	if err := required("name", in.Name, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
+	if err := checkGiven("name", in.Name, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 		return treeRef{}, err
 	}
 	want := resourceSelector{in.Kind, in.Group, in.ResourceNamespace, in.ResourceName}
@@ -39,14 +39,14 @@ func locateResource(ctx context.Context, c *builtin.Call, client *argocd.Client,
 		if err := decode(client, "resource tree", raw, &r); err != nil {
 			return err
 		}
-		if want.fits(r) && !slices.Contains(found, r) {
+		if want.selects(r) && !slices.Contains(found, r) {
 			if all++; all <= maxListed {
 				found = append(found, r)
 			}
 		}
 		return nil
 	}
-	if err := required("name", app.Name); err != nil {
+	if err := checkGiven("name", app.Name); err != nil {
 		return treeRef{}, err
 	}
 	_, err := client.Elements(ctx, []string{"applications", app.Name, "resource-tree"}, app.query(), map[string]func([]byte) error{
@@ -59,20 +59,20 @@ func locateResource(ctx context.Context, c *builtin.Call, client *argocd.Client,
 		return found[0], nil
 	case all == 0:
 		return treeRef{}, fmt.Errorf("the application %q has no resource %s/%s%s in its cluster; get_application_resource_tree lists those it has",
-			short(app.Name), short(cmp.Or(want.Kind, "*")), short(want.ResourceName), inNamespace(want.ResourceNamespace))
+			shortQuote(app.Name), shortQuote(cmp.Or(want.Kind, "*")), shortQuote(want.ResourceName), namespacePhrase(want.ResourceNamespace))
 	}
 	list := make([]string, len(found))
 	for i, r := range found {
-		list[i] = r.kind() + "/" + r.Name + inNamespace(r.Namespace)
+		list[i] = r.groupKind() + "/" + r.Name + namespacePhrase(r.Namespace)
 	}
-	return treeRef{}, fmt.Errorf("%d resources of %q fit: %s; say which with kind, group and resource_namespace", all, short(app.Name), strings.Join(list, ", "))
+	return treeRef{}, fmt.Errorf("%d resources of %q fit: %s; say which with kind, group and resource_namespace", all, shortQuote(app.Name), strings.Join(list, ", "))
 }
 
-func inNamespace(namespace string) string {
+func namespacePhrase(namespace string) string {
 	if namespace == "" {
 		return ""
 	}
-	return " in namespace " + short(namespace)
+	return " in namespace " + shortQuote(namespace)
 }
 
 const resourceText = `The live manifest of one resource of an application; Secrets and credentials are masked. kind and resource_name are enough where they are unique.`
@@ -153,7 +153,7 @@ func (t *Toolset) actionsTool() builtin.Tool {
 		if err != nil {
 			return nil, err
 		}
-		a := resourceActionsAnswer{Instance: t.instanceLabel(client), Of: r.kind() + "/" + r.Name + inNamespace(r.Namespace), Actions: []actionView{}}
+		a := resourceActionsAnswer{Instance: t.instanceLabel(client), Of: r.groupKind() + "/" + r.Name + namespacePhrase(r.Namespace), Actions: []actionView{}}
 		for i, one := range list.Actions {
 			if i == 60 {
 				a.Left = len(list.Actions) - i

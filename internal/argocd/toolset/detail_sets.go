@@ -89,7 +89,7 @@ func progressiveSync(raw []byte) string {
 
 // fetchSet reads an application set as the server sends it; namespace may be "".
 func fetchSet(ctx context.Context, client *argocd.Client, name, namespace string) ([]byte, error) {
-	if err := required("name", name); err != nil {
+	if err := checkGiven("name", name); err != nil {
 		return nil, err
 	}
 	q := map[string][]string{}

@@ -28,7 +28,7 @@ func grouped(kind, group string) (string, string) {
 	return kind, group
 }
 
-func (p resourceSelector) fits(r treeRef) bool {
+func (p resourceSelector) selects(r treeRef) bool {
 	p.Kind, p.Group = grouped(p.Kind, p.Group)
 	return (p.Kind == "" || strings.EqualFold(p.Kind, r.Kind)) && (p.Group == "" || strings.EqualFold(p.Group, r.Group)) &&
 		(p.ResourceNamespace == "" || p.ResourceNamespace == r.Namespace) && (p.ResourceName == "" || p.ResourceName == r.Name)
@@ -53,7 +53,7 @@ type treeRef struct {
 	UID       string `json:"uid"`
 }
 
-func (r treeRef) kind() string {
+func (r treeRef) groupKind() string {
 	if r.Group == "" {
 		return r.Kind
 	}
@@ -117,7 +117,7 @@ func (v nodeView) shortened(maxBytes int) nodeView {
 // view returns the node for an answer; only its first parent is named.
 func (n treeNode) view() nodeView {
 	v := nodeView{
-		Kind: n.kind(), Namespace: n.Namespace, Name: n.Name, Health: n.healthName(), Sync: n.Status,
+		Kind: n.groupKind(), Namespace: n.Namespace, Name: n.Name, Health: n.healthName(), Sync: n.Status,
 		Prune: n.Pruning, Images: n.Images, Created: n.Created,
 	}
 	if v.Health == "none" {
@@ -167,10 +167,10 @@ var healthNames = [...]string{"Healthy", "Progressing", "Degraded", "Suspended",
 // unknown value is an error that lists the known ones.
 func healthFilter(values []string) (map[string]bool, error) {
 	var set map[string]bool
-	for _, value := range words(values) {
+	for _, value := range splitValues(values) {
 		i := slices.IndexFunc(healthNames[:], func(name string) bool { return strings.EqualFold(name, value) })
 		if i < 0 {
-			return nil, fmt.Errorf("health has no value %q; there are: %s", short(value), strings.Join(healthNames[:], ", "))
+			return nil, fmt.Errorf("health has no value %q; there are: %s", shortQuote(value), strings.Join(healthNames[:], ", "))
 		}
 		if set == nil {
 			set = map[string]bool{}
@@ -195,7 +195,7 @@ func (t *Toolset) treeTool() builtin.Tool {
 			if err != nil {
 				return nil, err
 			}
-			if err := required("name", in.Name); err != nil {
+			if err := checkGiven("name", in.Name); err != nil {
 				return nil, err
 			}
 			sum := treeSummary{Health: tally{}, Kinds: tally{}}
@@ -215,9 +215,9 @@ func (t *Toolset) treeTool() builtin.Tool {
 					} else {
 						sum.Resources++
 						sum.Health[n.healthName()]++
-						sum.Kinds[n.kind()]++
+						sum.Kinds[n.groupKind()]++
 					}
-					if !in.fits(n.treeRef) || health != nil && !health[n.healthName()] {
+					if !in.selects(n.treeRef) || health != nil && !health[n.healthName()] {
 						return nil
 					}
 					v := n.view().shortened(maxShown * 2)

@@ -120,7 +120,7 @@ func membersIn(raw []byte) (all []part) {
 // joinedPath returns the path of a member; long keys are shortened.
 func joinedPath(path, key string) string {
 	if len(key) > 120 {
-		key = short(key)
+		key = shortQuote(key)
 	}
 	if path == "" {
 		return key

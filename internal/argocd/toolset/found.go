@@ -126,7 +126,7 @@ func manyNote(total int) string {
 // it has no rows. repeat returns the call for another page.
 func (t *Toolset) searchAnswer(c *builtin.Call, client *argocd.Client, in searchArguments, kinds []argocd.Kind, got *inventory.Found, repeat func(page int) *nextCall) (*builtin.Result, error) {
 	answer := t.draftSearchAnswer(client, in, kinds, got)
-	answer.Note = clampNote(in.clamped().PageSize, got.PageSize) + in.note()
+	answer.Note = clampNote(in.clamped().PageSize, got.PageSize) + in.sizeNote()
 	every := &answer.Results
 	for _, hit := range got.Items {
 		row, err := withMatched(hit.Row, hit.Matched)
@@ -152,7 +152,7 @@ func (t *Toolset) searchAnswer(c *builtin.Call, client *argocd.Client, in search
 	if answer.Total == 0 {
 		return pageResult(noMatches{
 			Instance: answer.Instance, Query: in.Query, Exhaustive: answer.Exhaustive, Searched: answer.Searched, Failed: answer.Failed,
-			Pagination: answer.Pagination, Note: strings.TrimSpace(in.note()),
+			Pagination: answer.Pagination, Note: strings.TrimSpace(in.sizeNote()),
 		})
 	}
 	rows := slices.Concat(pointers(every.Applications), pointers(every.Projects), pointers(every.ApplicationSets), pointers(every.Clusters))
@@ -167,7 +167,7 @@ func (t *Toolset) searchAnswer(c *builtin.Call, client *argocd.Client, in search
 func withMatched(row json.RawMessage, matched []string) (json.RawMessage, error) {
 	row = bytes.TrimSpace(row)
 	if len(row) < 2 || row[0] != '{' || row[len(row)-1] != '}' {
-		return nil, fmt.Errorf("%q is no object", short(string(row)))
+		return nil, fmt.Errorf("%q is no object", shortQuote(string(row)))
 	}
 	if len(matched) == 0 {
 		return row, nil

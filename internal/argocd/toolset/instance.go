@@ -79,7 +79,7 @@ func (t *Toolset) instanceNamed(instance string) (*argocd.Client, error) {
 			return c, nil
 		}
 	}
-	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", short(instance), t.instanceNames())
+	return nil, fmt.Errorf("no Argo CD instance is called %q; there are: %s", shortQuote(instance), t.instanceNames())
 }
 
 // instanceNames returns a list of the instances for people: "prod" (default), "staging".

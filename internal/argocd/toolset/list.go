@@ -46,8 +46,8 @@ func (p paging) following(page, size int) paging {
 	return paging{Page: page, PageSize: size}
 }
 
-// note returns a note about a page_size that clamped has changed; "" if there is none.
-func (p paging) note() string {
+// sizeNote returns a note about a page_size that clamped has changed; "" if there is none.
+func (p paging) sizeNote() string {
 	if p.PageSize > maxPageSize {
 		return fmt.Sprintf("page_size %d is more than %d: pages have %d items. ", p.PageSize, maxPageSize, maxPageSize)
 	}
@@ -66,10 +66,10 @@ type detailOptions struct {
 // parts are the names of the parts that full objects leave out unless include names them.
 var parts = [...]string{"managed_fields", "history", "helm_values", "api_versions"}
 
-// keep returns the parts of objects that the argument include names; full reports whether whole objects are wanted, by an argument or
-// because include has a part. An unknown part is an error.
-func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
-	for _, name := range words(s.Include) {
+// partsToKeep returns the parts of objects that the argument include names; full reports whether whole objects are wanted, by an argument
+// or because include has a part. An unknown part is an error.
+func (s detailOptions) partsToKeep() (keep redact.Keep, full bool, err error) {
+	for _, name := range splitValues(s.Include) {
 		switch strings.ToLower(name) {
 		case parts[0]:
 			keep.ManagedFields = true
@@ -80,7 +80,7 @@ func (s detailOptions) keep() (keep redact.Keep, full bool, err error) {
 		case parts[3]:
 			keep.APIVersions = true
 		default:
-			return keep, false, fmt.Errorf("include has no part %q; there are: %s", short(name), strings.Join(parts[:], ", "))
+			return keep, false, fmt.Errorf("include has no part %q; there are: %s", shortQuote(name), strings.Join(parts[:], ", "))
 		}
 	}
 	return keep, s.Full || s.SummaryOnly != nil && !*s.SummaryOnly || keep != redact.Keep{}, nil
@@ -135,7 +135,7 @@ type listCall struct {
 // answerList answers a call of a tool that lists objects of one kind: with a page of rows or, if the arguments want it, of whole objects.
 // It reads the list from the server, or uses a snapshot, and reports progress.
 func (t *Toolset) answerList(ctx context.Context, c *builtin.Call, q listCall) (*builtin.Result, error) {
-	keep, full, err := q.detailOptions.keep()
+	keep, full, err := q.detailOptions.partsToKeep()
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (t *Toolset) answerList(ctx context.Context, c *builtin.Call, q listCall) (
 	size = got.Pagination.PageSize
 	answer := draft
 	answer.Pagination, answer.Summary, answer.Items = got.Pagination, summaryOf(got.Counts), got.Items
-	answer.Note = clampNote(page.PageSize, size) + q.paging.note() + q.notes
+	answer.Note = clampNote(page.PageSize, size) + q.paging.sizeNote() + q.notes
 	if answer.Items == nil {
 		answer.Items = []json.RawMessage{}
 	}
@@ -264,7 +264,7 @@ func pageResult(answer any) (*builtin.Result, error) {
 }
 
 // longestPagingNote is at least as long as the notes about a page size can be.
-var longestPagingNote = clampNote(maxPageSize, maxPageSize-1) + paging{PageSize: 1e6}.note()
+var longestPagingNote = clampNote(maxPageSize, maxPageSize-1) + paging{PageSize: 1e6}.sizeNote()
 
 // clampNote returns the note that a page is smaller than asked for; "" if it is not.
 func clampNote(asked, size int) string {
@@ -295,9 +295,9 @@ func linkTemplate(base string, kind argocd.Kind) string {
 	return ""
 }
 
-// words returns the values of an argument that accepts several: one by one, or in one text with commas between them; models write both. No
-// name in Argo CD has a comma. Values are unique and not empty.
-func words(values []string) (list []string) {
+// splitValues returns the values of an argument that accepts several: one by one, or in one text with commas between them; models write
+// both. No name in Argo CD has a comma. Values are unique and not empty.
+func splitValues(values []string) (list []string) {
 	for _, value := range values {
 		for word := range strings.SplitSeq(value, ",") {
 			if word = strings.TrimSpace(word); word != "" && !slices.Contains(list, word) {
@@ -308,8 +308,8 @@ func words(values []string) (list []string) {
 	return list
 }
 
-// oneValue returns the value of two arguments that mean the same; an error if both are given and differ.
-func oneValue(nameA, a, nameB, b string) (string, error) {
+// sameValue returns the value of two arguments that mean the same; an error if both are given and differ.
+func sameValue(nameA, a, nameB, b string) (string, error) {
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
 	switch {
 	case a == "" || a == b:
@@ -317,7 +317,7 @@ func oneValue(nameA, a, nameB, b string) (string, error) {
 	case b == "":
 		return a, nil
 	}
-	return "", fmt.Errorf("%s is %q and %s is %q, and both mean the same: send one of them", nameA, short(a), nameB, short(b))
+	return "", fmt.Errorf("%s is %q and %s is %q, and both mean the same: send one of them", nameA, shortQuote(a), nameB, shortQuote(b))
 }
 
 // summary holds the counts over all matches, as in an answer.

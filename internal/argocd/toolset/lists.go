@@ -39,23 +39,23 @@ func (t *Toolset) listApplicationsTool() builtin.Tool {
 		Description: listApplicationsText,
 		Hints:       reads,
 	}, func(ctx context.Context, c *builtin.Call, in listApplicationsArguments) (*builtin.Result, error) {
-		namespace, err := oneValue("namespace", in.Namespace, "app_namespace", in.AppNamespace)
+		namespace, err := sameValue("namespace", in.Namespace, "app_namespace", in.AppNamespace)
 		if err != nil {
 			return nil, err
 		}
 		notes := ""
 		if refresh := strings.TrimSpace(in.Refresh); refresh != "" {
-			notes = fmt.Sprintf("refresh=%s did nothing: Argo CD refreshes one application at a time. ", short(refresh))
+			notes = fmt.Sprintf("refresh=%s did nothing: Argo CD refreshes one application at a time. ", shortQuote(refresh))
 		}
 		q := listCall{
 			target: in.target, paging: in.paging, detailOptions: in.detailOptions, notes: notes,
 			list: inventory.ListRequest{
 				Kind: argocd.Applications,
 				Query: argocd.Query{
-					Projects: words(in.Project), Name: strings.TrimSpace(in.Name), Repo: strings.TrimSpace(in.Repo),
+					Projects: splitValues(in.Project), Name: strings.TrimSpace(in.Name), Repo: strings.TrimSpace(in.Repo),
 					Selector: strings.TrimSpace(in.Selector), AppNamespace: namespace,
 				},
-				Health: words(in.Health), Sync: words(in.Sync),
+				Health: splitValues(in.Health), Sync: splitValues(in.Sync),
 				Namespace: strings.TrimSpace(in.Destination),
 			},
 			cluster: strings.TrimSpace(in.Cluster),
@@ -90,7 +90,7 @@ func (t *Toolset) listApplicationSetsTool() builtin.Tool {
 			list: inventory.ListRequest{
 				Kind: argocd.ApplicationSets,
 				Query: argocd.Query{
-					Projects: words(in.Projects), Selector: strings.TrimSpace(in.Selector),
+					Projects: splitValues(in.Projects), Selector: strings.TrimSpace(in.Selector),
 					AppNamespace: strings.TrimSpace(in.Namespace),
 				},
 			},
@@ -146,15 +146,15 @@ func (in listClustersArguments) nameOrServer() (name, server string, err error) 
 		idName = value
 	case "name_escaped":
 		if idName, err = url.QueryUnescape(value); err != nil {
-			return "", "", fmt.Errorf("param_id_value %q is not escaped as in a URL: %w; send it as it is, with param_id_type=name", short(value), err)
+			return "", "", fmt.Errorf("param_id_value %q is not escaped as in a URL: %w; send it as it is, with param_id_type=name", shortQuote(value), err)
 		}
 	default:
-		return "", "", fmt.Errorf("param_id_type is %q; there are: server, name, name_escaped", short(in.IDType))
+		return "", "", fmt.Errorf("param_id_type is %q; there are: server, name, name_escaped", shortQuote(in.IDType))
 	}
-	if name, err = oneValue("param_name", in.Name, "param_id_value", idName); err != nil {
+	if name, err = sameValue("param_name", in.Name, "param_id_value", idName); err != nil {
 		return "", "", err
 	}
-	server, err = oneValue("param_server", in.Server, "param_id_value", idServer)
+	server, err = sameValue("param_server", in.Server, "param_id_value", idServer)
 	return name, server, err
 }
 

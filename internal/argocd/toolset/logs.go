@@ -69,7 +69,7 @@ func (t *Toolset) logsTool() builtin.Tool {
 
 // logQuery checks the arguments, and returns the query for the server (ApplicationPodLogsQuery) and how long to follow; 0 means not at all.
 func (in logsArguments) logQuery(now time.Time) (q url.Values, follow time.Duration, err error) {
-	if err := required("name", in.Name); err != nil {
+	if err := checkGiven("name", in.Name); err != nil {
 		return nil, 0, err
 	}
 	tail := defaultTail
@@ -80,7 +80,7 @@ func (in logsArguments) logQuery(now time.Time) (q url.Values, follow time.Durat
 		return nil, 0, fmt.Errorf("tail_lines is %d: it can be 1 to %d", tail, maxTail)
 	}
 	if in.Pod != "" && in.ResourceName != "" && in.ResourceName != in.Pod {
-		return nil, 0, fmt.Errorf("pod is %q and resource_name is %q: send one of them", short(in.Pod), short(in.ResourceName))
+		return nil, 0, fmt.Errorf("pod is %q and resource_name is %q: send one of them", shortQuote(in.Pod), shortQuote(in.ResourceName))
 	}
 	in.Kind, in.Group = grouped(strings.TrimSpace(in.Kind), strings.TrimSpace(in.Group))
 	q = in.query()
@@ -124,18 +124,18 @@ func (in logsArguments) addTimes(q url.Values, now time.Time) error {
 		if err != nil {
 			at, e := time.Parse(time.RFC3339, since)
 			if e != nil {
-				return fmt.Errorf("since is %q: write a duration (15m, 2h, 90 for seconds) or a time like 2026-01-02T15:04:05Z", short(since))
+				return fmt.Errorf("since is %q: write a duration (15m, 2h, 90 for seconds) or a time like 2026-01-02T15:04:05Z", shortQuote(since))
 			}
 			d = now.Sub(at)
 		}
 		if d <= 0 {
-			return fmt.Errorf("since is %q, which is not in the past", short(since))
+			return fmt.Errorf("since is %q, which is not in the past", shortQuote(since))
 		}
 		q.Set("sinceSeconds", strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10))
 	}
 	if until := strings.TrimSpace(in.Until); until != "" {
 		if _, err := time.Parse(time.RFC3339, until); err != nil {
-			return fmt.Errorf("until is %q: write a time like 2026-01-02T15:04:05Z", short(until))
+			return fmt.Errorf("until is %q: write a time like 2026-01-02T15:04:05Z", shortQuote(until))
 		}
 		q.Set("untilTime", until)
 	}
@@ -214,8 +214,8 @@ func (in logsArguments) formatLine(e logEntry, keys keyLines) string {
 	return b.String()
 }
 
-// logLine returns a line with credentials masked, without the escape sequences of terminals (colours), and cut at maxLogLine bytes.
-func logLine(line string) string {
+// cleanLine returns a line with credentials masked, without the escape sequences of terminals (colours), and cut at maxLogLine bytes.
+func cleanLine(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	rest := 0
 	if len(line) > maxLogLine {
@@ -292,11 +292,11 @@ func (k keyLines) maskedLine(pod, text string) string {
 		if k[pod]--; left == 1 {
 			delete(k, pod)
 		}
-		if keyText(text) {
+		if mayBeKeyText(text) {
 			return redact.Hidden
 		}
 	}
-	return logLine(text)
+	return cleanLine(text)
 }
 
 // cutLast cuts text around the last separator; without one, before is all of it.
@@ -307,9 +307,9 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// keyText reports whether a line may belong to a key: base64, perhaps behind a logger's prefix. The last line of a key may be short; then
-// it must stand alone.
-func keyText(line string) bool {
+// mayBeKeyText reports whether a line may belong to a key: base64, perhaps behind a logger's prefix. The last line of a key may be short;
+// then it must stand alone.
+func mayBeKeyText(line string) bool {
 	fields := strings.Fields(plainText(line))
 	if len(fields) == 0 {
 		return false

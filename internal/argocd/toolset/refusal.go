@@ -82,8 +82,8 @@ func countsByName(m map[argocd.Kind]int) map[string]int {
 	return named
 }
 
-// short cuts a text that a model sent to maxQuoted bytes, for an error.
-func short(text string) string { return limit.Short(text, maxQuoted) }
+// shortQuote cuts a text that a model sent to maxQuoted bytes, for an error.
+func shortQuote(text string) string { return limit.Short(text, maxQuoted) }
 
 // maxQuoted bounds the text that an error repeats, in bytes.
 const maxQuoted = 83

@@ -49,7 +49,7 @@ func (t *Toolset) runSearch(ctx context.Context, c *builtin.Call, in searchArgum
 	case len(in.Query) > maxQuery:
 		return nil, fmt.Errorf("query has %d bytes, more than %d: send a shorter pattern", len(in.Query), maxQuery)
 	}
-	projects := words(in.Project)
+	projects := splitValues(in.Project)
 	kinds, err := searchedKinds(in.ResourceTypes, len(projects) > 0)
 	if err != nil {
 		return nil, err
@@ -104,14 +104,14 @@ func (in searchArguments) room(c *builtin.Call) int {
 func searchedKinds(names []string, projects bool) ([]argocd.Kind, error) {
 	all := argocd.Kinds()
 	var kinds []argocd.Kind
-	for _, name := range words(names) {
+	for _, name := range splitValues(names) {
 		kind := argocd.Kind(strings.ToLower(name))
 		if !slices.Contains(all, kind) && slices.Contains(all, kind+"s") {
 			kind += "s" // "application" is clear enough
 		}
 		switch {
 		case !slices.Contains(all, kind):
-			return nil, fmt.Errorf("resource_types has no %q; there are: %s", short(name), joinKinds(all))
+			return nil, fmt.Errorf("resource_types has no %q; there are: %s", shortQuote(name), joinKinds(all))
 		case projects && kind != argocd.Applications:
 			return nil, fmt.Errorf("project narrows applications only, and resource_types asks for %s: leave one of the two out", kind)
 		case !slices.Contains(kinds, kind):

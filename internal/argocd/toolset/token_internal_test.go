@@ -63,17 +63,17 @@ func TestWithMatched(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	got := words([]string{" a,b ", "", "b", "c,,", ","})
+	got := splitValues([]string{" a,b ", "", "b", "c,,", ","})
 	if strings.Join(got, "|") != "a|b|c" {
 		t.Errorf("%q", got)
 	}
-	if words(nil) != nil || words([]string{" "}) != nil {
+	if splitValues(nil) != nil || splitValues([]string{" "}) != nil {
 		t.Error("nothing is a word")
 	}
-	if got := short(strings.Repeat("ä", 60)); got != strings.Repeat("ä", 40)+"…" {
+	if got := shortQuote(strings.Repeat("ä", 60)); got != strings.Repeat("ä", 40)+"…" {
 		t.Errorf("%q", got)
 	}
-	if got := short("a\xff"); got != "a\uFFFD" {
+	if got := shortQuote("a\xff"); got != "a\uFFFD" {
 		t.Errorf("%q", got)
 	}
 }

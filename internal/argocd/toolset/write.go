@@ -241,7 +241,7 @@ type changeResult struct {
 func (d *changeResult) showState(client *argocd.Client, raw []byte) error {
 	app, err := decodeApplication(client, raw)
 	if err == nil {
-		d.State = app.state()
+		d.State = app.summary()
 	}
 	return err
 }
@@ -266,8 +266,8 @@ func firstEntries(list []string) []string {
 	return append(list[:maxListed:maxListed], fmt.Sprintf("and %d more", len(list)-maxListed))
 }
 
-// oneOf returns an error if the value is not one of the known ones; "" is always allowed.
-func oneOf(argument, value string, known ...string) error {
+// checkValue returns an error if the value is not one of the known ones; "" is always allowed.
+func checkValue(argument, value string, known ...string) error {
 	if value == "" {
 		return nil
 	}
@@ -277,8 +277,8 @@ func oneOf(argument, value string, known ...string) error {
 	return fmt.Errorf("%s is %q: it can be %s", argument, cutText(value), strings.Join(known, ", "))
 }
 
-// required returns an error for the first argument that is empty; pairs are names and values in turn.
-func required(pairs ...string) error {
+// checkGiven returns an error for the first argument that is empty; pairs are names and values in turn.
+func checkGiven(pairs ...string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if strings.TrimSpace(pairs[i+1]) == "" {
 			return fmt.Errorf("%s is empty: it is needed", pairs[i])

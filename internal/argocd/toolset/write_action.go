@@ -48,7 +48,7 @@ func (in actionArgs) subject() string { return in.ResourceName }
 // intent runs an action on a resource. It asks the server first, and refuses an action that the resource does not have or that is not
 // possible now.
 func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	if err := required("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
+	if err := checkGiven("action", in.Action, "kind", in.Kind, "resource_name", in.ResourceName); err != nil {
 		return nil, err
 	}
 	if in.Version == "" {
@@ -76,7 +76,7 @@ func (in actionArgs) intent(ctx context.Context, client *argocd.Client, confirme
 		return nil, fmt.Errorf("action %q of %s is not possible in the state it is in: nothing was changed", in.Action, what)
 	}
 	i := &intent{
-		sentence: fmt.Sprintf("run %s on %s of %s", in.Action, what, in.Name), next: nextLook(in.Name),
+		sentence: fmt.Sprintf("run %s on %s of %s", in.Action, what, in.Name), next: lookAdvice(in.Name),
 		preview: map[string][]string{"actions": firstEntries(names)},
 	}
 	if confirmed {

@@ -167,8 +167,8 @@ func (r resource) String() string {
 	return text + " " + r.Name
 }
 
-// automated reports whether auto-sync is on (SyncPolicy.IsAutomatedSyncEnabled of types.go).
-func (a *application) automated() bool {
+// hasAutoSync reports whether auto-sync is on (SyncPolicy.IsAutomatedSyncEnabled of types.go).
+func (a *application) hasAutoSync() bool {
 	p := a.Spec.SyncPolicy
 	return p != nil && p.Automated != nil && (p.Automated.Enabled == nil || *p.Automated.Enabled)
 }
@@ -184,8 +184,8 @@ func (a *application) sources() []source {
 	return []source{*a.Spec.Source}
 }
 
-// busy describes the operation that is running or requested; "" if there is none.
-func (a *application) busy() string {
+// runningOperation describes the operation that is running or requested; "" if there is none.
+func (a *application) runningOperation() string {
 	switch s := a.Status.OperationState; {
 	case s != nil && s.FinishedAt == "" && s.Phase != "":
 		return "an operation is " + s.Phase + " since " + s.StartedAt
@@ -211,12 +211,12 @@ type appState struct {
 	Resources   int      `json:"resources"`
 }
 
-// state returns the summary of the application.
-func (a *application) state() appState {
+// summary returns the summary of the application for plans and answers.
+func (a *application) summary() appState {
 	s := appState{
 		Name: a.Metadata.Name, Namespace: a.Metadata.Namespace, Project: a.Spec.Project,
 		Health: a.Status.Health.Status, Sync: a.Status.Sync.Status, Revision: a.Status.Sync.Revision,
-		AutoSync: a.automated(), Resources: len(a.Status.Resources),
+		AutoSync: a.hasAutoSync(), Resources: len(a.Status.Resources),
 	}
 	if s.Revision == "" {
 		s.Revision = cutText(strings.Join(a.Status.Sync.Revisions, ", "))
@@ -244,7 +244,7 @@ func (a *application) state() appState {
 // readApplication reads an application, and returns it decoded and raw. It is an error if no name is given, or if the answer is not an
 // application with a name.
 func readApplication(ctx context.Context, client *argocd.Client, a appArgs) (*application, []byte, error) {
-	if err := required("name", a.Name); err != nil {
+	if err := checkGiven("name", a.Name); err != nil {
 		return nil, nil, err
 	}
 	raw, err := client.Get(ctx, []string{"applications", a.Name}, a.query())
@@ -272,8 +272,8 @@ func isNotFound(err error) bool {
 	return errors.As(err, &e) && e.Kind == argocd.Missing
 }
 
-// nextLook returns a sentence that suggests how to look at an application after a change.
-func nextLook(name string) string {
+// lookAdvice returns a sentence that suggests how to look at an application after a change.
+func lookAdvice(name string) string {
 	return fmt.Sprintf("get_application_details with name=%q shows how it goes on", name)
 }
 
@@ -289,7 +289,7 @@ func (in deleteArgs) subject() string { return in.Name }
 // intent deletes an application, with cascade also its resources. An application that is being deleted with its resources is refused without
 // cascade, as that would stop half way.
 func (in deleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	if err := oneOf("propagation_policy", in.PropagationPolicy, "foreground", "background"); err != nil {
+	if err := checkValue("propagation_policy", in.PropagationPolicy, "foreground", "background"); err != nil {
 		return nil, err
 	}
 	if in.PropagationPolicy != "" && !in.Cascade {
@@ -320,7 +320,7 @@ func (in deleteArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	query.Set("cascade", strconv.FormatBool(in.Cascade))
 	setQuery(query, "propagationPolicy", in.PropagationPolicy)
 	return &intent{
-		sentence: sentence, warnings: in.warnings(app), current: app.state(), preview: view,
+		sentence: sentence, warnings: in.warnings(app), current: app.summary(), preview: view,
 		request: request{method: http.MethodDelete, path: []string{"applications", in.Name}, query: query},
 		deletes: "the application " + in.Name,
 		again: func() error {
@@ -329,7 +329,7 @@ func (in deleteArgs) intent(ctx context.Context, client *argocd.Client, confirme
 			return err
 		},
 		finish: func(d *changeResult, _ []byte) error {
-			d.State = app.state()
+			d.State = app.summary()
 			return nil
 		},
 	}, nil
@@ -351,7 +351,7 @@ func (in deleteArgs) warnings(app *application) (warnings []string) {
 	if len(app.Metadata.Finalizers) > 0 && !in.Cascade {
 		warnings = append(warnings, "its finalizer that deletes the resources is taken away")
 	}
-	if s := app.busy(); s != "" {
+	if s := app.runningOperation(); s != "" {
 		warnings = append(warnings, s)
 	}
 	return firstEntries(warnings)

@@ -26,7 +26,7 @@ func (in appsetCreateArgs) subject() string { return in.Name }
 // intent creates an application set, or with upsert replaces its specification. The plan has the applications that it would generate, as far as
 // the server can tell.
 func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	if err := validName("name", in.Name); err != nil {
+	if err := checkName("name", in.Name); err != nil {
 		return nil, err
 	}
 	if len(in.Spec) == 0 {
@@ -35,7 +35,7 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	if err := refuseMask("spec", map[string]any(in.Spec)); err != nil {
 		return nil, err
 	}
-	before, err := existingObject(ctx, client, []string{"applicationsets", in.Name}, in.query())
+	before, err := existingObject(ctx, client, []string{"applicationsets", in.Name}, in.namespaceQuery())
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	case before != nil:
 		warnings = append(warnings, "there is such a set: the server refuses another specification without upsert=true")
 	}
-	view, err := viewOf(specOf(before), specOf(object))
+	view, err := newDiffView(comparedParts(before), comparedParts(object))
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,13 @@ func (in appsetCreateArgs) intent(ctx context.Context, client *argocd.Client, co
 	}
 	i.request = request{method: http.MethodPost, path: []string{"applicationsets"}, query: query, body: object}
 	i.finish = func(d *changeResult, _ []byte) error {
-		d.Done = createdOr(sentence, "the application set "+in.Name, view)
+		d.Done = createdSentence(sentence, "the application set "+in.Name, view)
 		return nil
 	}
 	return i, nil
 }
 
-func (in appsetCreateArgs) query() url.Values {
+func (in appsetCreateArgs) namespaceQuery() url.Values {
 	q := url.Values{}
 	setQuery(q, "appsetNamespace", in.Namespace)
 	return q
@@ -86,7 +86,7 @@ func (in appsetCreateArgs) query() url.Values {
 func (in appsetCreateArgs) applicationSetObject(before any) map[string]any {
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"name": in.Name}, "spec": map[string]any(in.Spec)}
 	if in.Namespace != "" {
-		putValue(object, in.Namespace, "metadata", "namespace")
+		setValue(object, in.Namespace, "metadata", "namespace")
 	}
 	keepFinalizers(object, before)
 	return object
@@ -161,10 +161,10 @@ func (in appsetDeleteArgs) subject() string { return in.Name }
 
 // intent deletes an application set with the applications it has made. It reads the set first, to say what is lost.
 func (in appsetDeleteArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	if err := required("name", in.Name); err != nil {
+	if err := checkGiven("name", in.Name); err != nil {
 		return nil, err
 	}
-	query := appsetCreateArgs{Namespace: in.Namespace}.query()
+	query := appsetCreateArgs{Namespace: in.Namespace}.namespaceQuery()
 	raw, err := client.Get(ctx, []string{"applicationsets", in.Name}, query)
 	if err != nil {
 		return nil, err

@@ -117,11 +117,11 @@ func mergePatch(onto, patch any) any {
 // differences returns the first maxListed differences between two objects, and the number of all. The values themselves are compared, and
 // shown with secrets masked.
 func differences(before, after any) (list []change, all int, err error) {
-	shownBefore, err := masked(before)
+	shownBefore, err := maskSecrets(before)
 	if err != nil {
 		return nil, 0, err
 	}
-	shownAfter, err := masked(after)
+	shownAfter, err := maskSecrets(after)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -133,8 +133,8 @@ func differences(before, after any) (list []change, all int, err error) {
 	return list, all, nil
 }
 
-// masked returns v, decoded JSON, as a new tree with secrets masked.
-func masked(v any) (any, error) {
+// maskSecrets returns v, decoded JSON, as a new tree with secrets masked.
+func maskSecrets(v any) (any, error) {
 	raw, err := compact(v)
 	if err != nil {
 		return nil, err
@@ -258,8 +258,8 @@ func (v *diffView) describe(what string) string {
 	return fmt.Sprintf("change %d values of %s", v.All, what)
 }
 
-// viewOf returns the differences between two objects for an answer: the first of them, and the number of all.
-func viewOf(before, after any) (*diffView, error) {
+// newDiffView returns the differences between two objects for an answer: the first of them, and the number of all.
+func newDiffView(before, after any) (*diffView, error) {
 	list, all, err := differences(before, after)
 	if err != nil {
 		return nil, err
@@ -267,8 +267,8 @@ func viewOf(before, after any) (*diffView, error) {
 	return &diffView{Changes: list, All: all}, nil
 }
 
-// putValue sets a value in nested objects, which it creates if needed.
-func putValue(into map[string]any, value any, path ...string) {
+// setValue sets a value in nested objects, which it creates if needed.
+func setValue(into map[string]any, value any, path ...string) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := into[key].(map[string]any)
 		if !ok {

@@ -59,13 +59,13 @@ func (in createArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	if in.AutomatedSync {
 		warnings = append(warnings, "auto-sync deploys it at once")
 	}
-	view, err := viewOf(specOf(before), specOf(object))
+	view, err := newDiffView(comparedParts(before), comparedParts(object))
 	if err != nil {
 		return nil, err
 	}
-	i := &intent{sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun, next: nextLook(in.Name)}
+	i := &intent{sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun, next: lookAdvice(in.Name)}
 	if !confirmed || in.DryRun {
-		i.doubts = projectAllows(ctx, client, in.Project)
+		i.doubts = projectWarning(ctx, client, in.Project)
 	}
 	query := url.Values{"validate": {"true"}}
 	if in.Validate != nil && !*in.Validate {
@@ -76,14 +76,14 @@ func (in createArgs) intent(ctx context.Context, client *argocd.Client, confirme
 	}
 	i.request = request{method: http.MethodPost, path: []string{"applications"}, query: query, body: object}
 	i.finish = func(d *changeResult, raw []byte) error {
-		d.Done = createdOr(sentence, "the application "+in.Name, view)
+		d.Done = createdSentence(sentence, "the application "+in.Name, view)
 		return d.showState(client, raw)
 	}
 	return i, nil
 }
 
-// createdOr returns sentence, or a sentence that nothing was done if the object already had these values.
-func createdOr(sentence, what string, view *diffView) string {
+// createdSentence returns sentence, or a sentence that nothing was done if the object already had these values.
+func createdSentence(sentence, what string, view *diffView) string {
 	if view.All > 0 {
 		return sentence
 	}
@@ -93,9 +93,9 @@ func createdOr(sentence, what string, view *diffView) string {
 // dnsName matches the names that Kubernetes allows for an object (RFC 1123 subdomain).
 var dnsName = lazy.Regexp(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
-// validName returns an error for a name that Kubernetes would refuse. Its limit is 253 characters.
-func validName(argument, name string) error {
-	if err := required(argument, name); err != nil {
+// checkName returns an error for a name that Kubernetes would refuse. Its limit is 253 characters.
+func checkName(argument, name string) error {
+	if err := checkGiven(argument, name); err != nil {
 		return err
 	}
 	if len(name) > 253 || !dnsName().MatchString(name) {
@@ -106,10 +106,10 @@ func validName(argument, name string) error {
 
 // applicationObject returns the application as the server expects it; an error names the argument that is missing or wrong.
 func (in createArgs) applicationObject() (map[string]any, error) {
-	if err := validName("name", in.Name); err != nil {
+	if err := checkName("name", in.Name); err != nil {
 		return nil, err
 	}
-	if err := required("project", in.Project); err != nil {
+	if err := checkGiven("project", in.Project); err != nil {
 		return nil, err
 	}
 	if in.DestServer != "" && in.DestName != "" {
@@ -123,27 +123,27 @@ func (in createArgs) applicationObject() (map[string]any, error) {
 	}
 	spec := map[string]any{"project": in.Project}
 	if in.RepoURL != "" {
-		putValue(spec, in.RepoURL, "source", "repoURL")
+		setValue(spec, in.RepoURL, "source", "repoURL")
 		revision := in.Revision
 		if revision == "" && in.Chart == "" {
 			revision = "HEAD"
 		}
 		for key, value := range map[string]string{"path": in.Path, "chart": in.Chart, "targetRevision": revision} {
 			if value != "" {
-				putValue(spec, value, "source", key)
+				setValue(spec, value, "source", key)
 			}
 		}
 		if in.DirectoryRecurse {
-			putValue(spec, true, "source", "directory", "recurse")
+			setValue(spec, true, "source", "directory", "recurse")
 		}
 	}
 	for key, value := range map[string]string{"server": in.DestServer, "name": in.DestName, "namespace": in.DestNamespace} {
 		if value != "" {
-			putValue(spec, value, "destination", key)
+			setValue(spec, value, "destination", key)
 		}
 	}
 	if in.AutomatedSync {
-		putValue(spec, map[string]any{"prune": in.Prune, "selfHeal": in.SelfHeal}, "syncPolicy", "automated")
+		setValue(spec, map[string]any{"prune": in.Prune, "selfHeal": in.SelfHeal}, "syncPolicy", "automated")
 	}
 	if in.Spec != nil {
 		spec, _ = mergePatch(spec, map[string]any(in.Spec)).(map[string]any)
@@ -181,8 +181,8 @@ func existingObject(ctx context.Context, client *argocd.Client, path []string, q
 	return decodeTree(raw)
 }
 
-// specOf returns the parts of an object that are compared: labels, annotations and spec.
-func specOf(object any) any {
+// comparedParts returns the parts of an object that are compared: labels, annotations and spec; an empty object for none.
+func comparedParts(object any) any {
 	if object == nil {
 		return map[string]any{}
 	}
@@ -192,7 +192,7 @@ func specOf(object any) any {
 			// Encoded and decoded, so that maps of a caller are compared like those of a server.
 			if raw, err := compact(v); err == nil {
 				if v, err = decodeTree(raw); err == nil {
-					putValue(out, v, path...)
+					setValue(out, v, path...)
 				}
 			}
 		}
@@ -200,8 +200,8 @@ func specOf(object any) any {
 	return out
 }
 
-// projectAllows returns a warning if the project does not exist.
-func projectAllows(ctx context.Context, client *argocd.Client, project string) []string {
+// projectWarning returns a warning if the project does not exist; nil otherwise, also if that cannot be found out.
+func projectWarning(ctx context.Context, client *argocd.Client, project string) []string {
 	if _, err := client.Get(ctx, []string{"projects", project}, nil); isNotFound(err) {
 		return []string{fmt.Sprintf("there is no project %q: the server will refuse it; project_list shows those there are", cutText(project))}
 	}
@@ -212,6 +212,6 @@ func projectAllows(ctx context.Context, client *argocd.Client, project string) [
 // finalizers to what it gets, so they would be lost.
 func keepFinalizers(object map[string]any, before any) {
 	if finalizers := valueAt(before, "metadata", "finalizers"); finalizers != nil {
-		putValue(object, finalizers, "metadata", "finalizers")
+		setValue(object, finalizers, "metadata", "finalizers")
 	}
 }

@@ -24,10 +24,10 @@ func (in terminateArgs) intent(ctx context.Context, client *argocd.Client, confi
 		return nil, err
 	}
 	i := &intent{
-		sentence: "end the operation of " + in.Name, current: app.state(), next: nextLook(in.Name),
+		sentence: "end the operation of " + in.Name, current: app.summary(), next: lookAdvice(in.Name),
 		request: request{method: http.MethodDelete, path: []string{"applications", in.Name, "operation"}, query: in.query()},
 	}
-	if app.busy() == "" {
+	if app.runningOperation() == "" {
 		i.doubts = []string{"no operation is running: there is nothing to end"}
 	}
 	return i, nil
@@ -79,7 +79,7 @@ func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confir
 		}
 		return &intent{
 			sentence: "roll back " + in.Name + ": add the id of one of these deployments, the newest is first",
-			current:  app.state(), preview: firstEntries(known), doubts: in.warnings(app),
+			current:  app.summary(), preview: firstEntries(known), doubts: in.warnings(app),
 		}, nil
 	}
 	at := slices.IndexFunc(history, func(d deployment) bool { return d.ID == *in.ID })
@@ -95,7 +95,7 @@ func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confir
 		sentence = "dry run: " + sentence
 	}
 	return &intent{
-		sentence: sentence, doubts: warnings, current: app.state(),
+		sentence: sentence, doubts: warnings, current: app.summary(),
 		request: request{
 			method: http.MethodPost, path: []string{"applications", in.Name, "rollback"},
 			body: rollbackRequest{in.Name, *in.ID, in.DryRun, in.Prune, in.Namespace, in.Project},
@@ -108,7 +108,7 @@ func (in rollbackArgs) intent(ctx context.Context, client *argocd.Client, confir
 
 // warnings returns what the user should know before a rollback, such as that the server will refuse it.
 func (in rollbackArgs) warnings(app *application) (warnings []string) {
-	if app.automated() {
+	if app.hasAutoSync() {
 		warnings = append(warnings, "auto-sync is on: the server refuses a rollback; update_application with automated_sync=false turns it off")
 	}
 	if in.Prune {
@@ -141,14 +141,14 @@ func (in refreshArgs) intent(ctx context.Context, client *argocd.Client, confirm
 	}
 	i.request.query.Set("refresh", how)
 	if confirmed {
-		return i, required("name", in.Name)
+		return i, checkGiven("name", in.Name)
 	}
 	app, _, err := readApplication(ctx, client, in.appArgs)
 	if err != nil {
 		return nil, err
 	}
-	i.current = app.state()
-	if app.automated() {
+	i.current = app.summary()
+	if app.hasAutoSync() {
 		i.doubts = []string{"auto-sync is on: what the refresh finds changed is deployed"}
 	}
 	return i, nil

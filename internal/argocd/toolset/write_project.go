@@ -28,27 +28,27 @@ func (p projectParts) mergePatchFor() (map[string]any, error) {
 	}
 	patch := map[string]any{}
 	if p.Description != nil {
-		putValue(patch, *p.Description, "spec", "description")
+		setValue(patch, *p.Description, "spec", "description")
 	}
 	for i, d := range p.Destinations {
 		for key := range d {
-			if err := oneOf(fmt.Sprintf("the key of destinations[%d]", i), key, "server", "name", "namespace"); err != nil {
+			if err := checkValue(fmt.Sprintf("the key of destinations[%d]", i), key, "server", "name", "namespace"); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if p.Destinations != nil {
-		putValue(patch, p.Destinations, "spec", "destinations")
+		setValue(patch, p.Destinations, "spec", "destinations")
 	}
 	if p.SourceRepos != nil {
-		putValue(patch, p.SourceRepos, "spec", "sourceRepos")
+		setValue(patch, p.SourceRepos, "spec", "sourceRepos")
 	}
 	for key, value := range p.Spec {
-		putValue(patch, overlaid(valueAt(patch, "spec", key), value), "spec", key)
+		setValue(patch, mergePatches(valueAt(patch, "spec", key), value), "spec", key)
 	}
 	for name, set := range map[string]map[string]string{"labels": p.Labels, "annotations": p.Annotations} {
 		for key, value := range set {
-			putValue(patch, value, "metadata", name, key)
+			setValue(patch, value, "metadata", name, key)
 		}
 	}
 	return patch, nil
@@ -67,7 +67,7 @@ func (in projectCreateArgs) subject() string { return in.Name }
 
 // intent creates a project, or with upsert replaces its specification.
 func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, confirmed bool) (*intent, error) {
-	if err := validName("name", in.Name); err != nil {
+	if err := checkName("name", in.Name); err != nil {
 		return nil, err
 	}
 	patch, err := in.mergePatchFor()
@@ -91,7 +91,7 @@ func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, c
 	if valueAt(object, "spec", "destinations") == nil || valueAt(object, "spec", "sourceRepos") == nil {
 		warnings = append(warnings, "without destinations and sourceRepos no application may use it")
 	}
-	view, err := viewOf(specOf(before), specOf(object))
+	view, err := newDiffView(comparedParts(before), comparedParts(object))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (in projectCreateArgs) intent(ctx context.Context, client *argocd.Client, c
 		sentence: sentence, warnings: warnings, change: view, dryRun: &in.DryRun,
 		request: request{method: http.MethodPost, path: []string{"projects"}, body: map[string]any{"project": object, "upsert": in.Upsert}},
 		finish: func(d *changeResult, _ []byte) error {
-			d.Done = createdOr(sentence, "the project "+in.Name, view)
+			d.Done = createdSentence(sentence, "the project "+in.Name, view)
 			return nil
 		},
 	}, nil
@@ -129,7 +129,7 @@ func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, c
 		return nil, errors.New("no change was asked for: send what is to change, e.g. description, or spec as a merge patch")
 	}
 	after := mergePatch(before, patch)
-	view, err := viewOf(specOf(before), specOf(after))
+	view, err := newDiffView(comparedParts(before), comparedParts(after))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (in projectUpdateArgs) intent(ctx context.Context, client *argocd.Client, c
 
 // readProject reads a project as a tree, with nothing masked, as it is written back.
 func readProject(ctx context.Context, client *argocd.Client, name string) (any, error) {
-	if err := required("name", name); err != nil {
+	if err := checkGiven("name", name); err != nil {
 		return nil, err
 	}
 	raw, err := client.Get(ctx, []string{"projects", name}, nil)
@@ -167,11 +167,11 @@ func (in projectDeleteArgs) intent(ctx context.Context, client *argocd.Client, c
 		return nil, err
 	}
 	i := &intent{
-		sentence: "delete the project " + in.Name, current: specSummary(before),
+		sentence: "delete the project " + in.Name, current: projectSummary(before),
 		request: request{method: http.MethodDelete, path: []string{"projects", in.Name}}, deletes: "the project " + in.Name,
 	}
 	if !confirmed {
-		n, err := membersOf(ctx, client, in.Name)
+		n, err := countApplications(ctx, client, in.Name)
 		switch {
 		case err != nil:
 			i.doubts = []string{"its applications could not be counted: " + cutText(err.Error())}
@@ -182,14 +182,14 @@ func (in projectDeleteArgs) intent(ctx context.Context, client *argocd.Client, c
 	return i, nil
 }
 
-// membersOf returns the number of applications in a project.
-func membersOf(ctx context.Context, client *argocd.Client, project string) (int, error) {
+// countApplications returns the number of applications in a project.
+func countApplications(ctx context.Context, client *argocd.Client, project string) (int, error) {
 	info, err := client.List(ctx, argocd.Applications, argocd.Query{Projects: []string{project}, Fields: []string{"metadata.name"}}, func([]byte) error { return nil })
 	return info.Items, err
 }
 
-// specSummary returns a summary of a project: its description, and counts of its lists.
-func specSummary(project any) any {
+// projectSummary returns a summary of a project: its description, and counts of its lists.
+func projectSummary(project any) any {
 	count := func(key string) int {
 		list, _ := valueAt(project, "spec", key).([]any)
 		return len(list)

@@ -69,7 +69,7 @@ func (in syncArgs) intent(ctx context.Context, client *argocd.Client, confirmed 
 		warnings = append(warnings, closedWindows(ctx, client, in.appArgs)...)
 	}
 	return &intent{
-		sentence: in.describe(), warnings: warnings, current: app.state(), preview: change,
+		sentence: in.describe(), warnings: warnings, current: app.summary(), preview: change,
 		request: request{method: http.MethodPost, path: []string{"applications", in.Name, "sync"}, body: in.requestBody()},
 		finish: func(d *changeResult, raw []byte) error {
 			return d.describeStarted(ctx, client, in.appArgs, app, raw, in.DryRun)
@@ -79,7 +79,7 @@ func (in syncArgs) intent(ctx context.Context, client *argocd.Client, confirmed 
 
 // checkArguments returns an error for arguments that the server would refuse or misunderstand silently.
 func (in syncArgs) checkArguments() error {
-	if err := oneOf("strategy", in.Strategy, "apply", "hook"); err != nil {
+	if err := checkValue("strategy", in.Strategy, "apply", "hook"); err != nil {
 		return err
 	}
 	if len(in.Revisions) != len(in.SourcePositions) {
@@ -173,7 +173,7 @@ func (in syncArgs) previewSync(app *application) (syncPreview, []string) {
 			warnings = append(warnings, cutText(fmt.Sprintf("the application has no resource %s", resource{Group: want.Group, Kind: want.Kind, Namespace: want.Namespace, Name: want.Name})))
 		}
 	}
-	if (in.Revision != "" || len(in.Revisions) > 0) && app.automated() && !in.DryRun {
+	if (in.Revision != "" || len(in.Revisions) > 0) && app.hasAutoSync() && !in.DryRun {
 		warnings = append(warnings, "auto-sync is on: the server refuses another revision than the application's own")
 	}
 	if in.Revision != "" && len(app.Spec.Sources) > 0 {
@@ -194,7 +194,7 @@ func (in syncArgs) covers(r resource) bool {
 
 // obstacles returns the reasons why the server would refuse an operation.
 func (a *application) obstacles() (warnings []string) {
-	if busy := a.busy(); busy != "" {
+	if busy := a.runningOperation(); busy != "" {
 		warnings = append(warnings, busy+": the server takes no other until it ends; terminate_operation ends it")
 	}
 	if at := a.Metadata.DeletionTimestamp; at != "" {
@@ -238,7 +238,7 @@ func (d *changeResult) describeStarted(ctx context.Context, client *argocd.Clien
 	if err != nil {
 		return err
 	}
-	d.Next = nextLook(a.Name)
+	d.Next = lookAdvice(a.Name)
 	if d.looked = dryRun; dryRun {
 		last := ""
 		if before.Status.OperationState != nil {
@@ -251,7 +251,7 @@ func (d *changeResult) describeStarted(ctx context.Context, client *argocd.Clien
 			d.Next = "the dry run has not ended yet: " + d.Next
 		}
 	}
-	d.State = app.state()
+	d.State = app.summary()
 	return nil
 }
 

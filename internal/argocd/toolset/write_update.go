@@ -60,7 +60,7 @@ func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirme
 		return nil, err
 	}
 	after := mergePatch(before, patch)
-	view, err := viewOf(specOf(before), specOf(after))
+	view, err := newDiffView(comparedParts(before), comparedParts(after))
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +69,13 @@ func (in updateArgs) intent(ctx context.Context, client *argocd.Client, confirme
 		view.All++
 	}
 	var warnings []string
-	if app.automated() && view.All > 0 {
+	if app.hasAutoSync() && view.All > 0 {
 		warnings = append(warnings, "auto-sync is on: the change is deployed at once")
 	}
 	for _, o := range app.Metadata.OwnerReferences {
 		warnings = append(warnings, fmt.Sprintf("%s %s made it and may undo the change", o.Kind, cutText(o.Name)))
 	}
-	i := &intent{sentence: view.describe(in.Name), warnings: warnings, current: app.state(), change: view, dryRun: &in.DryRun, next: nextLook(in.Name)}
+	i := &intent{sentence: view.describe(in.Name), warnings: warnings, current: app.summary(), change: view, dryRun: &in.DryRun, next: lookAdvice(in.Name)}
 	if !confirmed || in.DryRun {
 		return i, nil
 	}
@@ -134,7 +134,7 @@ func (in updateArgs) mergePatchFor(app *application, before any) (map[string]any
 	}
 	for key, value := range in.Spec {
 		// Where both name a value in.Spec decides; objects are merged.
-		spec[key] = overlaid(spec[key], value)
+		spec[key] = mergePatches(spec[key], value)
 	}
 	patch := map[string]any{}
 	if len(spec) > 0 {
@@ -149,15 +149,15 @@ func (in updateArgs) mergePatchFor(app *application, before any) (map[string]any
 	return patch, nil
 }
 
-// overlaid returns two merge patches as one; over decides where both have a value. It changes the maps of under.
-func overlaid(under, over any) any {
+// mergePatches returns two merge patches as one; over decides where both have a value. It changes the maps of under.
+func mergePatches(under, over any) any {
 	u, uok := under.(map[string]any)
 	o, ook := over.(map[string]any)
 	if !uok || !ook {
 		return over
 	}
 	for k, v := range o {
-		u[k] = overlaid(u[k], v)
+		u[k] = mergePatches(u[k], v)
 	}
 	return u
 }
@@ -202,26 +202,26 @@ func (in updateArgs) patchDestination(app *application, spec map[string]any) err
 		return errors.New("dest_server and dest_name are both given: a destination has one of them")
 	}
 	if in.DestServer != "" {
-		putValue(spec, in.DestServer, "destination", "server")
+		setValue(spec, in.DestServer, "destination", "server")
 		if app.Spec.Destination.Name != "" {
-			putValue(spec, nil, "destination", "name") // the server refuses both
+			setValue(spec, nil, "destination", "name") // the server refuses both
 		}
 	}
 	if in.DestName != "" {
-		putValue(spec, in.DestName, "destination", "name")
+		setValue(spec, in.DestName, "destination", "name")
 		if app.Spec.Destination.Server != "" {
-			putValue(spec, nil, "destination", "server")
+			setValue(spec, nil, "destination", "server")
 		}
 	}
 	if in.DestNamespace != "" {
-		putValue(spec, in.DestNamespace, "destination", "namespace")
+		setValue(spec, in.DestNamespace, "destination", "namespace")
 	}
 	return nil
 }
 
 // patchSyncPolicy adds the changes of auto-sync to the patch of spec. prune and self_heal without auto-sync are errors.
 func (in updateArgs) patchSyncPolicy(app *application, before any, spec map[string]any) error {
-	on := app.automated()
+	on := app.hasAutoSync()
 	switch {
 	case in.AutomatedSync == nil:
 	case !*in.AutomatedSync:
@@ -229,24 +229,24 @@ func (in updateArgs) patchSyncPolicy(app *application, before any, spec map[stri
 			return errors.New("automated_sync is false, so prune and self_heal have no meaning: leave them out")
 		}
 		if valueAt(before, "spec", "syncPolicy", "automated") != nil {
-			putValue(spec, nil, "syncPolicy", "automated")
+			setValue(spec, nil, "syncPolicy", "automated")
 		}
 		return nil
 	case !on && valueAt(before, "spec", "syncPolicy", "automated", "enabled") != nil:
-		putValue(spec, true, "syncPolicy", "automated", "enabled")
+		setValue(spec, true, "syncPolicy", "automated", "enabled")
 		on = true
 	case !on:
-		putValue(spec, map[string]any{}, "syncPolicy", "automated")
+		setValue(spec, map[string]any{}, "syncPolicy", "automated")
 		on = true
 	}
 	if (in.Prune != nil || in.SelfHeal != nil) && !on {
 		return errors.New("auto-sync is off, so prune and self_heal have no meaning: send automated_sync=true with them")
 	}
 	if in.Prune != nil {
-		putValue(spec, *in.Prune, "syncPolicy", "automated", "prune")
+		setValue(spec, *in.Prune, "syncPolicy", "automated", "prune")
 	}
 	if in.SelfHeal != nil {
-		putValue(spec, *in.SelfHeal, "syncPolicy", "automated", "selfHeal")
+		setValue(spec, *in.SelfHeal, "syncPolicy", "automated", "selfHeal")
 	}
 	return nil
 }

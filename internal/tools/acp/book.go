@@ -60,8 +60,8 @@ type book struct {
 	open  []request
 }
 
-// clip returns a copy of s for keeping; "" if it is longer than most bytes.
-func clip(s string, most int) string {
+// clipID returns a copy of s that keeps no line alive; "" if s is longer than most bytes.
+func clipID(s string, most int) string {
 	if len(s) > most {
 		return ""
 	}
@@ -82,16 +82,16 @@ func (b *book) recordSent(h jsonrpc.Head, line []byte, now time.Time) {
 		b.state.Missed++
 		return
 	}
-	r := request{id: h.ID, method: clip(h.Method, maxName), session: session}
-	if begins(r.method) {
+	r := request{id: h.ID, method: clipID(h.Method, maxName), session: session}
+	if beginsSession(r.method) {
 		r.folder = text(params, maxFolder, "cwd")
 	}
 	b.open = append(b.open, r)
 	b.state.Open = len(b.open)
 }
 
-// begins reports whether a request begins a session, or takes one up again.
-func begins(method string) bool {
+// beginsSession reports whether a request begins a session, or takes one up again.
+func beginsSession(method string) bool {
 	switch method {
 	case "session/new", "session/load", "session/resume", "session/fork":
 		return true
@@ -112,7 +112,7 @@ func (b *book) recordAnswer(h jsonrpc.Head, line []byte, now time.Time) bool {
 			return false
 		}
 		switch {
-		case begins(r.method):
+		case beginsSession(r.method):
 			id := r.session
 			if h.Result.End <= len(line) { // or it came in pieces
 				id = cmp.Or(text(h.Result.Of(line), maxName, "sessionId"), id)
@@ -191,7 +191,7 @@ func text(object []byte, most int, keys ...string) string {
 	if v.Len() < 2 || v.Len() > 6*most || object[v.Start] != '"' {
 		return ""
 	}
-	return clip(string(rawjson.Unquote(nil, v.Of(object))), most)
+	return clipID(string(rawjson.Unquote(nil, v.Of(object))), most)
 }
 
 // number returns a non-negative whole number in a raw object, by its keys; 0 if there is none.

@@ -85,7 +85,7 @@ func (r *Relay) State() State {
 // closed. At the end it closes the agent's input and discards what the editor still sends.
 func (r *Relay) passToAgent() {
 	in := lines{src: r.o.In, hold: holdToAgent}
-	w := walker{relay: r, take: r.fromEditor}
+	w := recorder{relay: r, take: r.fromEditor}
 	for begun := false; ; begun = true {
 		piece, first, last, err := in.nextPiece()
 		if err == nil && !begun {
@@ -128,7 +128,7 @@ func (r *Relay) confirm(line []byte, whole bool) {
 func (r *Relay) passToEditor(from io.Reader) {
 	defer close(r.passed)
 	in := lines{src: from, hold: holdToClient}
-	w := walker{relay: r, take: r.fromAgent}
+	w := recorder{relay: r, take: r.fromAgent}
 	for {
 		piece, first, last, err := in.nextPiece()
 		if err != nil {
@@ -154,8 +154,8 @@ func (r *Relay) write(piece []byte, last bool) bool {
 	return err == nil
 }
 
-// walker looks at the lines of one direction. Of a line that comes in pieces only the head is read.
-type walker struct {
+// A recorder records the lines of one direction. Of a line that comes in pieces only the head is parsed.
+type recorder struct {
 	relay  *Relay
 	take   func(h jsonrpc.Head, line []byte) []byte
 	finder *jsonrpc.Finder
@@ -164,7 +164,7 @@ type walker struct {
 
 // record records a piece of a line; first and last report whether the line begins and ends with it. It returns the bytes to pass on: piece
 // itself, unless it is a whole line that the take function has changed.
-func (w *walker) record(piece []byte, first, last bool) []byte {
+func (w *recorder) record(piece []byte, first, last bool) []byte {
 	r := w.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,8 +210,7 @@ func (r *Relay) fromEditor(h jsonrpc.Head, line []byte) []byte {
 	return changed
 }
 
-// fromAgent records a message of the agent, calls Changed with the lock held if sessions have begun or ended, and returns the message
-// unchanged.
+// fromAgent records a message of the agent, calls Changed with the lock held if sessions have begun or ended, and returns it.
 func (r *Relay) fromAgent(h jsonrpc.Head, line []byte) []byte {
 	switch h.Kind {
 	case jsonrpc.Response:
@@ -320,6 +319,7 @@ func (l *lines) nextPiece() (piece []byte, first, last bool, err error) {
 	}
 }
 
+// take returns the next n bytes of the buffer as a piece of a line.
 func (l *lines) take(n int) ([]byte, bool, bool, error) {
 	piece := l.buf[l.r : l.r+n]
 	l.r += n
@@ -350,8 +350,9 @@ func (l *lines) fill() {
 	l.err = err
 }
 
-// Spoken reports whether a command may speak the protocol on its streams: an argument asks for it (acp, --acp, --experimental-acp), or one
-// of its first words is named like an adapter (claude-agent-acp, @agentclientprotocol/codex-acp@2, …/claude-agent-acp/dist/index.js).
+// Spoken reports whether a command probably speaks the protocol on its streams: an argument asks for it (acp, --acp, --experimental-acp),
+// or one of its first words is named like an adapter (claude-agent-acp, @agentclientprotocol/codex-acp@2,
+// …/claude-agent-acp/dist/index.js).
 func Spoken(argv []string) bool {
 	for i, word := range argv {
 		switch word {
@@ -362,15 +363,15 @@ func Spoken(argv []string) bool {
 				return true
 			}
 		}
-		if i < 8 && adapter(word) {
+		if i < 8 && isAdapter(word) {
 			return true
 		}
 	}
 	return false
 }
 
-// adapter reports whether a word is the path or the package of an adapter, by its name.
-func adapter(word string) bool {
+// isAdapter reports whether a word is the path or the package of an adapter, by its name.
+func isAdapter(word string) bool {
 	if len(word) > 4096 || strings.HasPrefix(word, "-") || strings.ContainsAny(word, " \n") {
 		return false
 	}

@@ -12,7 +12,7 @@ type Gateway func(name, command string, args []string) (gateway string, front []
 // behindGateway returns the line with its MCP servers that have a command put behind the gateway, and how many these are. The line is
 // unchanged if there are none, or if it does not have the form of the protocol.
 func behindGateway(line []byte, h jsonrpc.Head, gateway Gateway) ([]byte, int64) {
-	if gateway == nil || h.Kind != jsonrpc.Request || !begins(h.Method) || h.Params.IsZero() {
+	if gateway == nil || h.Kind != jsonrpc.Request || !beginsSession(h.Method) || h.Params.IsZero() {
 		return line, 0
 	}
 	servers := rawjson.Get(h.Params.Of(line), "mcpServers")

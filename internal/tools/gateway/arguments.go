@@ -14,7 +14,8 @@ type argumentError struct{ text string }
 
 func (w *argumentError) Error() string { return w.text }
 
-func wrongf(format string, args ...any) *argumentError {
+// argumentErrorf returns an argumentError with a formatted text.
+func argumentErrorf(format string, args ...any) *argumentError {
 	return &argumentError{fmt.Sprintf(format, args...)}
 }
 
@@ -30,7 +31,7 @@ func readArguments(object []byte, names ...string) (arguments, error) {
 	}
 	for m, err := range rawjson.Members(object, 0) {
 		if err != nil {
-			return a, wrongf("arguments must be a JSON object")
+			return a, argumentErrorf("arguments must be a JSON object")
 		}
 		for _, name := range names {
 			if string(m.Key) == name {
@@ -49,26 +50,26 @@ func (a arguments) text(name string, required bool) (string, error) {
 	v, ok := a.values[name]
 	switch {
 	case !ok && required:
-		return "", wrongf("%s is missing", name)
+		return "", argumentErrorf("%s is missing", name)
 	case !ok:
 		return "", nil
 	case v[0] == '"':
 		s := string(rawjson.Unquote(nil, v))
 		if required && s == "" {
-			return "", wrongf("%s is empty", name)
+			return "", argumentErrorf("%s is empty", name)
 		}
 		return s, nil
 	case v[0] == '{' || v[0] == '[':
-		return "", wrongf("%s must be a string", name)
+		return "", argumentErrorf("%s must be a string", name)
 	}
 	return string(v), nil
 }
 
-// number returns a whole number; otherwise if the argument is absent. Strings and forms such as 2.0 are accepted, as models write both.
-func (a arguments) number(name string, otherwise int64) (int64, error) {
+// number returns a whole number; fallback if the argument is absent. It also accepts strings and forms such as 2.0, as models write both.
+func (a arguments) number(name string, fallback int64) (int64, error) {
 	v, ok := a.values[name]
 	if !ok {
-		return otherwise, nil
+		return fallback, nil
 	}
 	s := string(v)
 	if v[0] == '"' {
@@ -81,13 +82,14 @@ func (a arguments) number(name string, otherwise int64) (int64, error) {
 	switch {
 	case err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53:
 		return int64(f), nil
-	case err == nil || isRange(err):
-		return 0, wrongf("%s must be a whole number of ordinary size", name)
+	case err == nil || isRangeError(err):
+		return 0, argumentErrorf("%s must be a whole number of ordinary size", name)
 	}
-	return 0, wrongf("%s must be a whole number, such as 1", name)
+	return 0, argumentErrorf("%s must be a whole number, such as 1", name)
 }
 
-func isRange(err error) bool {
+// isRangeError reports whether err means that a number is out of the range of its type.
+func isRangeError(err error) bool {
 	e, ok := err.(*strconv.NumError)
 	return ok && e.Err == strconv.ErrRange
 }
@@ -108,5 +110,5 @@ func (a arguments) flag(name string) (bool, error) {
 	case "false", "0", "no", "":
 		return false, nil
 	}
-	return false, wrongf("%s must be true or false", name)
+	return false, argumentErrorf("%s must be true or false", name)
 }

@@ -78,8 +78,7 @@ func (s *Session) forward(ctx context.Context, m transport.Message, p params, x 
 // Open implements [transport.Receiver].
 func (c *call) Open(a transport.Answer) { c.x.Open(a) }
 
-// Receive implements [transport.Receiver]: it bounds the first answer, drops a second one, and passes notifications on, which also restart the
-// timeout.
+// Receive implements [transport.Receiver]: it bounds the first answer, drops a second one, and passes notifications on.
 func (c *call) Receive(f *transport.Frame) {
 	defer c.x.recover()
 	if c.s.isStale(f) {
@@ -107,7 +106,7 @@ func (c *call) Receive(f *transport.Frame) {
 		c.s.event(journal.ToolNoise{Server: c.s.o.Name, What: "second_answer", Bytes: int64(len(f.Head))})
 		return
 	}
-	c.bound(f)
+	c.deliverBounded(f)
 }
 
 // observeNotification restarts the call's timeout. If the notification is progress of this call, it also records the value.
@@ -126,13 +125,13 @@ func (c *call) observeNotification(f *transport.Frame, h jsonrpc.Head) {
 	}
 }
 
-// bound passes an answer of any size to the client in a form that it can take: whole, or as its first page. If the page is delivered before
-// the rest has come, the call goes on without the client, for at most maxEarlyLife. While the rest comes, each read restarts the timeout.
-// At the end the call's events are written.
-func (c *call) bound(f *transport.Frame) {
+// deliverBounded passes an answer of any size to the client in a form that it can take: whole, or as its first page. If the page is
+// delivered before the rest has come, the call goes on without the client, for at most maxEarlyLife. While the rest comes, each read
+// restarts the timeout. At the end it writes the call's events.
+func (c *call) deliverBounded(f *transport.Frame) {
 	o := c.options()
 	if f.Whole() && len(f.Head) <= 4<<10 {
-		c.noteTask(f.Head)
+		c.rememberTask(f.Head)
 	}
 	event := f.Event
 	begun := time.Now()
@@ -168,6 +167,7 @@ func (c *call) bound(f *transport.Frame) {
 	c.recordCall(outcome)
 }
 
+// deliver passes the message for the client on, and records that the client has its response.
 func (c *call) deliver(f *transport.Frame) {
 	c.mu.Lock()
 	c.delivered = true
@@ -192,7 +192,7 @@ func (p *deadlineReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// expire cancels a call whose first page was delivered if the rest takes longer than maxEarlyLife or the session ends.
+// expire cancels a call whose first page was delivered once maxEarlyLife is over or the session ends.
 func (c *call) expire() {
 	t := time.NewTimer(maxEarlyLife)
 	defer t.Stop()
@@ -205,8 +205,8 @@ func (c *call) expire() {
 	c.cancel(context.Canceled)
 }
 
-// options returns the options for bounding the call's answer: its bounds, whose it is, and where it is kept. The call itself is kept with
-// it only if the tool says that it changes nothing, so that it can be made again.
+// options returns the options for bounding the call's answer: its bounds, its owner, and the spool. The parameters of the call are stored
+// with the result only if the tool says that it changes nothing, so that the call can be repeated.
 func (c *call) options() result.Options {
 	o := result.Options{
 		Method: c.method, ID: c.m.Head.ID, MaxText: c.textCap(), MaxItems: c.limits.MaxItems,
@@ -309,8 +309,7 @@ func (c *call) Done(err error) {
 	c.x.Done(err)
 }
 
-// LargeLevel returns the level of an answer of size bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "". Both are levels
-// of MCP's logging too.
+// LargeLevel returns the level of an answer of size bytes: "warning" over [WarnBytes], "alert" over [AlertBytes], else "".
 func LargeLevel(size int64) string {
 	switch {
 	case size > AlertBytes:
@@ -339,8 +338,7 @@ func (s *Session) setLogLevel(m transport.Message) {
 	s.mu.Unlock()
 }
 
-// tellLarge sends the client a log message with the size of the server's answer, if that is large and the client asked for messages of that
-// level.
+// tellLarge sends the client a log message with the size of the server's answer, if that is large and the client's level includes it.
 func (c *call) tellLarge(size int64) {
 	level := LargeLevel(size)
 	if level == "" {
@@ -365,11 +363,11 @@ func (c *call) tellLarge(size int64) {
 // subject returns a description, for people, of what was called: the quoted tool, or the method with its URI or task, or the method alone.
 func (c *call) subject() string {
 	if c.tool != "" {
-		return quoted(c.tool)
+		return quoteName(c.tool)
 	}
 	for _, key := range []string{"uri", "taskId"} {
 		if of, ok := rawjson.Text(c.m.Raw, "params", key); ok && of != "" {
-			return c.m.Head.Method + " of " + quoted(of)
+			return c.m.Head.Method + " of " + quoteName(of)
 		}
 	}
 	return c.m.Head.Method

@@ -75,7 +75,8 @@ func (c *Catalogue) put(principal string, k *toolList) *toolList {
 	return k
 }
 
-func (c *Catalogue) now() uint64 {
+// currentVersion returns a number that grows whenever the server announces a change of its tools.
+func (c *Catalogue) currentVersion() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.version
@@ -88,13 +89,15 @@ func (c *Catalogue) changed() {
 	c.mu.Unlock()
 }
 
+// setAlone records whether the server has no tools, only resources.
 func (c *Catalogue) setAlone(alone bool) {
 	c.mu.Lock()
 	c.alone = alone
 	c.mu.Unlock()
 }
 
-func (c *Catalogue) isAlone() bool {
+// hasNoTools reports whether the server is known to have no tools, only resources.
+func (c *Catalogue) hasNoTools() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.alone

@@ -17,7 +17,7 @@ type noCloser struct{ transport.Peer }
 
 func (noCloser) Close() error { return nil }
 
-// End implements [transport.Ender] where the Peer does.
+// End implements [transport.Ender] if the Peer does; else it only ends the answer.
 func (k noCloser) End(ctx context.Context, header http.Header, to transport.Receiver) {
 	if e, ok := k.Peer.(transport.Ender); ok {
 		e.End(ctx, header, to)
@@ -29,6 +29,7 @@ func (k noCloser) End(ctx context.Context, header http.Header, to transport.Rece
 // failedTransport answers every request with the error that prevented the connection.
 type failedTransport struct{ err error }
 
+// Send ends m with the error.
 func (f failedTransport) Send(_ context.Context, _ transport.Message, to transport.Receiver) {
 	to.Done(f.err)
 }
@@ -37,10 +38,10 @@ func (f failedTransport) Listen(ctx context.Context, _ http.Header, to transport
 	<-ctx.Done()
 	to.Done(nil)
 }
+
 func (f failedTransport) Close() error { return nil }
 
-// dial makes a new connection to the server. It fails if the server is closed or, for a local server, MaxProcesses are running; closing the
-// connection lowers that count.
+// dial makes a new connection to the server. It fails if the server is closed, or MaxProcesses of a local server are running.
 func (s *Server) dial(d Dialing) (transport.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,9 +56,9 @@ func (s *Server) dial(d Dialing) (transport.Peer, error) {
 	return &countedPeer{Peer: s.o.Dial(d), s: s}, nil
 }
 
-// ended notes that a process ended. With the last one, the learned protocol versions are forgotten: the next process may be of
-// another version.
-func (s *Server) ended() {
+// countEnded counts a process that has ended. With the last one it forgets the server's protocol versions, because the next process may be
+// of another version.
+func (s *Server) countEnded() {
 	s.mu.Lock()
 	if s.living--; s.living == 0 && !s.o.Remote && !s.o.Builtin {
 		s.versions = versions{}
@@ -74,7 +75,7 @@ type countedPeer struct {
 
 func (c *countedPeer) Close() error {
 	err := c.Peer.Close()
-	c.once.Do(c.s.ended)
+	c.once.Do(c.s.countEnded)
 	return err
 }
 
@@ -112,6 +113,7 @@ func (s *Server) joinShared() (transport.Peer, error) {
 	return &sharedPeer{Peer: mine, s: s, own: mine != s.shared}, nil
 }
 
+// A sharedPeer is one client's use of the shared process.
 type sharedPeer struct {
 	transport.Peer
 	s    *Server
@@ -157,9 +159,10 @@ func (s *Server) offerShared(p transport.Peer) {
 // makes a client that knows both versions begin again with initialize.
 const beginWithInitialize = "this server speaks MCP up to 2025-11-25; begin with initialize"
 
-// fallingBack refuses every request of a client of the sessionless version, so that it begins again with initialize.
+// fallingBack is a Peer that refuses every request of a client of the sessionless version, so that the client begins again with initialize.
 type fallingBack struct{}
 
+// Send refuses a request; it drops any other message.
 func (fallingBack) Send(_ context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Kind != jsonrpc.Request {
 		to.Done(nil)

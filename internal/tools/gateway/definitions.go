@@ -41,16 +41,15 @@ type shortlist struct {
 	added [][]byte        // the definitions of tool_search and tool_call; nil while all tools are listed
 }
 
-// shortens reports whether a client is listed only a part of the tools: there is a bound, and the client does not load definitions on
-// demand itself.
+// shortens reports whether a client's list contains only part of the tools in full: there is a bound, and the client loads none on demand.
 func (s *Session) shortens(p params) bool {
 	return s.o.Definitions.Max > 0 && !s.o.Bare && !s.profile(p).Defers
 }
 
-// chooseWhole decides which tools are listed in full. It returns their names, and the definitions to add for the others; added is nil if
-// all tools fit. Once tools were left out, the session keeps that decision, whatever the list becomes. others are the definitions that are
-// listed in any case.
-func (s *Session) chooseWhole(k *toolList, others [][]byte) (whole map[string]bool, added [][]byte) {
+// chooseFull decides which tools are listed in full. It returns their names, and the definitions to add for finding the others; added is
+// nil if all tools fit. Once tools were left out, the session keeps that decision, whatever the list becomes. others are the definitions
+// that are listed in any case.
+func (s *Session) chooseFull(k *toolList, others [][]byte) (whole map[string]bool, added [][]byte) {
 	s.short.mu.Lock()
 	defer s.short.mu.Unlock()
 	d := &s.o.Definitions
@@ -89,8 +88,8 @@ func (s *Session) chooseWhole(k *toolList, others [][]byte) (whole map[string]bo
 	return s.short.whole, s.short.added
 }
 
-// orderByUse returns the indexes of the tools in the order in which they get room in the list: those called most first, and of equally often
-// called ones the shortest first, so that many fit.
+// orderByUse returns the indices of the tools in the order in which they get room in the list: those called most first, and among equally
+// often called ones the shortest first, so that many fit.
 func (s *Session) orderByUse(tools []listed, sizes []int) []int {
 	uses := map[string]int64{}
 	s.o.Definitions.Used(func(server, tool string, calls int64) {
@@ -127,7 +126,7 @@ func finderNamesFor(owned func(string) bool) finderNames {
 	return n
 }
 
-// isFinder reports whether a name may be that of tool_search or tool_call, with any prefix.
+// isFinder reports whether a name may be tool_search or tool_call, with any prefix.
 func isFinder(name string) bool {
 	return strings.HasSuffix(name, "tool_search") || strings.HasSuffix(name, "tool_call")
 }
@@ -210,7 +209,7 @@ const maxGroups = 64
 // handleFinder answers a call of tool_search, and makes the call that a call of tool_call asks for, in a new goroutine. If the server itself has
 // a tool of that name, the call is passed on like any other.
 func (s *Session) handleFinder(ctx context.Context, m transport.Message, p params, x *exchange) {
-	m = cloned(m)
+	m = cloneMessage(m)
 	go func() {
 		defer x.recover()
 		started := time.Now()
@@ -223,13 +222,13 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 		}
 		switch {
 		case k == nil || p.name != k.finder.search && p.name != k.finder.call:
-			s.uncancellable(m.Head.ID)
+			s.leaveToServer(m.Head.ID)
 			s.callNamed(ctx, m, p, x)
 		case p.name == k.finder.call:
-			s.uncancellable(m.Head.ID)
+			s.leaveToServer(m.Head.ID)
 			out, err := unwrapCall(m, p)
 			if name := parseParams(out).name; err == nil && (name == k.finder.search || name == k.finder.call) {
-				err = wrongf("%s calls the tools that %s finds; call %s itself by its name", k.finder.call, k.finder.search, quoted(name))
+				err = argumentErrorf("%s calls the tools that %s finds; call %s itself by its name", k.finder.call, k.finder.search, quoteName(name))
 			}
 			if err != nil {
 				x.reply(result.TextResult(m.Head.ID, err.Error(), true, p.modern()))
@@ -250,15 +249,15 @@ func (s *Session) handleFinder(ctx context.Context, m transport.Message, p param
 // unwrapCall turns m, a call of tool_call, into a tools/call of the tool that its arguments name, with the arguments for that tool ({} if there
 // are none). If the arguments have another form, the error is for the caller.
 func unwrapCall(m transport.Message, p params) (transport.Message, error) {
-	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "name", "arguments")
+	args, err := readArguments(asObject(p.arguments.Of(m.Raw)), "name", "arguments")
 	if err != nil {
 		return m, err
 	}
 	name, err := args.text("name", true)
 	if err != nil {
-		return m, wrongf("%s; it is the name of a tool", err)
+		return m, argumentErrorf("%s; it is the name of a tool", err)
 	}
-	arguments := objectOf(args.values["arguments"])
+	arguments := asObject(args.values["arguments"])
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
 	}
@@ -273,24 +272,23 @@ func unwrapCall(m transport.Message, p params) (transport.Message, error) {
 	return withParams(m, m.Head.ID, m.Head.Method, params)
 }
 
-// objectOf returns the JSON object in raw, also if it is written as a JSON string, as some models do.
-func objectOf(raw []byte) []byte {
+// asObject returns the JSON object in raw, also if it is written as a JSON string, as some models do.
+func asObject(raw []byte) []byte {
 	if len(raw) > 0 && raw[0] == '"' {
 		return rawjson.Unquote(nil, raw)
 	}
 	return raw
 }
 
-// searchTools returns the definitions of the tools that fit a query best, the best first, within the size of a result that the client
-// takes.
+// searchTools returns the definitions of the tools that fit a query best, the best first, within the client's bound of a result.
 func (s *Session) searchTools(k *toolList, m transport.Message, p params) (string, error) {
-	args, err := readArguments(objectOf(p.arguments.Of(m.Raw)), "query", "max")
+	args, err := readArguments(asObject(p.arguments.Of(m.Raw)), "query", "max")
 	if err != nil {
 		return "", err
 	}
 	query, err := args.text("query", true)
 	if err != nil {
-		return "", wrongf("%s; say in a few words what the tool is to do", err)
+		return "", argumentErrorf("%s; say in a few words what the tool is to do", err)
 	}
 	most, err := args.number("max", maxFound)
 	if err != nil {
@@ -323,8 +321,8 @@ func (s *Session) searchTools(k *toolList, m transport.Message, p params) (strin
 	return b.String(), nil
 }
 
-// search returns the indexes of at most maxHits tools that fit a query, the best first; a tool whose name is the query, in any case of
-// letters, comes before all. The first call makes the index.
+// search returns the indices of at most maxHits tools that fit a query, the best first; a tool whose name is the query, in upper or lower
+// case, comes before all. The first call makes the index.
 func (k *toolList) search(d *Definitions, query string, maxHits int) []int {
 	k.mu.Lock()
 	if k.find == nil {
@@ -358,7 +356,7 @@ const maxQuery = 1 << 10
 func permittedTools(tools []listed, s *Settings, plain bool) []listed {
 	var out []listed
 	for _, t := range tools {
-		if t.name == "" || s.hides(t) || len(out) == MaxListTools {
+		if t.name == "" || s.forbids(t) || len(out) == MaxListTools {
 			continue
 		}
 		raw := t.raw
@@ -370,8 +368,7 @@ func permittedTools(tools []listed, s *Settings, plain bool) []listed {
 	return out
 }
 
-// definition returns a tool's definition as JSON. properties and required are the raw contents of inputSchema's members, annotations is a
-// raw member.
+// definition returns a tool's definition as JSON. properties, required and annotations are raw JSON.
 func definition(name, title, description, properties, required, annotations string) []byte {
 	b := append([]byte(`{"name":`), rawjson.Quote(nil, name)...)
 	b = append(append(b, `,"title":`...), rawjson.Quote(nil, title)...)

@@ -101,12 +101,13 @@ func (x *exchange) recover() {
 	}
 }
 
-// watched wraps a receiver so that changes of the tools are noticed and no message is too large. asked is the request that is being
-// answered; the zero value if there is none.
-func (s *Session) watched(ctx context.Context, asked transport.Message, to transport.Receiver) transport.Receiver {
+// watchedReceiver wraps a receiver so that changes of the list of tools are noticed and no message is too large. asked is the request that
+// is being answered; the zero value if there is none.
+func (s *Session) watchedReceiver(ctx context.Context, asked transport.Message, to transport.Receiver) transport.Receiver {
 	return &changeWatcher{s, ctx, asked.Head, asked.Principal, to}
 }
 
+// A changeWatcher is the receiver that watchedReceiver returns.
 type changeWatcher struct {
 	s     *Session
 	ctx   context.Context
@@ -115,6 +116,7 @@ type changeWatcher struct {
 	transport.Receiver
 }
 
+// Receive drops progress of a request that has been answered, notices changes of the list of tools, and passes the message on, bounded.
 func (w *changeWatcher) Receive(f *transport.Frame) {
 	if w.s.isStale(f) {
 		return

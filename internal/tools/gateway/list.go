@@ -14,17 +14,15 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// askTimeout bounds the time for a list of tools that the gateway requests itself. A server that does not answer in time is treated as one
-// whose tools are unknown.
+// askTimeout bounds the time for a list of tools that the gateway requests itself. After it the tools count as unknown.
 const askTimeout = 15 * time.Second
 
 // refetchPause is the shortest time between two requests for a list because the server reported a change.
 const refetchPause = 5 * time.Second
 
-// handleList answers tools/list with the server's tools, all pages in one, and the added tools. For a server without tools it answers without
-// asking it.
+// handleList answers tools/list with the server's tools, all pages in one, and the added tools. A server without tools is not asked.
 func (s *Session) handleList(ctx context.Context, m transport.Message, p params, x *exchange) {
-	if s.o.Catalogue.isAlone() {
+	if s.o.Catalogue.hasNoTools() {
 		if s.o.Bare {
 			x.reply(jsonrpc.ResultResponse(m.Head.ID, []byte(`{"tools":[]}`)))
 			return
@@ -32,9 +30,9 @@ func (s *Session) handleList(ctx context.Context, m transport.Message, p params,
 		x.reply(jsonrpc.ResultResponse(m.Head.ID, emptyList(s.o.Names, p.modern())))
 		return
 	}
-	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.now()}
+	l := &lister{s: s, ctx: ctx, m: m, p: p, x: x, version: s.o.Catalogue.currentVersion()}
 	_, l.later = rawjson.Text(m.Raw, "params", "cursor")
-	s.o.Next.Send(ctx, m, s.watched(ctx, m, l))
+	s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, l))
 }
 
 // lister is the receiver of the first page of a list that a client asked for.
@@ -52,6 +50,7 @@ type lister struct {
 	pages pages
 }
 
+// Open passes the answer's status on.
 func (l *lister) Open(a transport.Answer) { l.x.Open(a) }
 
 // Receive implements [transport.Receiver]: it keeps the first page, or answers at once if there are no more. A page that cannot be read is passed
@@ -73,7 +72,7 @@ func (l *lister) Receive(f *transport.Frame) {
 	}
 	if err := l.pages.add(head.Result.Of(f.Head)); err != nil {
 		if l.s.o.Settings.restrictsTools() {
-			l.x.Receive(l.refused(err))
+			l.x.Receive(l.errorFrame(err))
 			return
 		}
 		l.x.Receive(f)
@@ -85,7 +84,7 @@ func (l *lister) Receive(f *transport.Frame) {
 		return
 	}
 	l.first = append([]byte(nil), f.Head...)
-	l.pages.keep(l.first, head.Result) // the frame ends with this call
+	l.pages.reparse(l.first, head.Result) // the frame ends with this call
 }
 
 // Done requests the other pages in a new goroutine and then answers. If there are none, it passes err on.
@@ -125,7 +124,7 @@ func (l *lister) deliver(first []byte) {
 		}
 		if s.shortens(l.p) {
 			var finder [][]byte
-			if whole, finder = s.chooseWhole(k, added); finder != nil {
+			if whole, finder = s.chooseFull(k, added); finder != nil {
 				added, rest = append(added, finder...), ""
 			}
 		}
@@ -138,7 +137,7 @@ func (l *lister) deliver(first []byte) {
 	s.event(listed)
 	out, err := listResponse(first, head.Result, e.array, rest, l.p.modern())
 	if err != nil {
-		l.x.Receive(l.refused(err))
+		l.x.Receive(l.errorFrame(err))
 		return
 	}
 	l.x.Receive(&transport.Frame{Head: out, Event: l.event})
@@ -152,7 +151,7 @@ func (l *lister) deliverCut(f *transport.Frame, err error) {
 		l.s.event(journal.ToolNoise{Server: l.s.o.Name, What: tooLargeList, Bytes: int64(len(f.Head))})
 	}
 	if !errors.Is(err, transport.ErrTooLarge) || len(tools) == 0 {
-		l.x.Receive(l.refused(fmt.Errorf("the list of tools of %s could not be read (at most %s are): %w", quoted(l.s.o.Name), limit.Bytes(MaxListBytes).Human(), err)))
+		l.x.Receive(l.errorFrame(fmt.Errorf("the list of tools of %s could not be read (at most %s are): %w", quoteName(l.s.o.Name), limit.Bytes(MaxListBytes).Human(), err)))
 		return
 	}
 	l.pages.tools, l.event = tools, f.Event
@@ -162,7 +161,8 @@ func (l *lister) deliverCut(f *transport.Frame, err error) {
 // tooLargeList is the What of the event for a server whose list of tools is larger than [MaxListBytes].
 const tooLargeList = "list"
 
-func (l *lister) refused(err error) *transport.Frame {
+// errorFrame returns an error response with err's text.
+func (l *lister) errorFrame(err error) *transport.Frame {
 	return &transport.Frame{Head: jsonrpc.ErrorResponse(l.m.Head.ID, jsonrpc.CodeInternal, err.Error(), nil), Event: l.event}
 }
 
@@ -195,11 +195,12 @@ func (p *pages) add(raw []byte) error {
 	return nil
 }
 
-// keep reads the tools of the first page again from message, which stays valid; at is the span of the result in it.
-func (p *pages) keep(message []byte, at rawjson.Span) {
+// reparse parses the tools of the first page again from message, so that they stay valid; at is the span of the result in it.
+func (p *pages) reparse(message []byte, at rawjson.Span) {
 	p.tools, _, _ = parseTools(at.Of(message))
 }
 
+// wantsMore reports whether there is a further page and none of the bounds is reached.
 func (p *pages) wantsMore() bool {
 	return p.next != "" && p.count < MaxListPages && p.bytes < MaxListBytes && len(p.tools) < MaxListTools
 }
@@ -215,8 +216,7 @@ func (s *Session) morePages(ctx context.Context, m transport.Message, p params, 
 	}
 }
 
-// askPage requests one page of the list, the first if cursor is "", and returns the raw result. It is an error if the server answers with one,
-// or with more than maxBytes.
+// askPage requests one page of the list, the first if cursor is "", and returns the raw result. More than maxBytes are an error.
 func (s *Session) askPage(ctx context.Context, m transport.Message, p params, cursor string, maxBytes int64) ([]byte, error) {
 	var members []byte
 	if cursor != "" {
@@ -272,7 +272,7 @@ type listRequest struct{ done chan struct{} }
 // server that has said that it has no tools.
 func (s *Session) knownTools(ctx context.Context, m transport.Message, p params) *toolList {
 	k, stale := s.o.Catalogue.get(m.Principal)
-	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.isAlone() {
+	if k != nil && (!stale || time.Since(k.at) < refetchPause) || s.o.Catalogue.hasNoTools() {
 		return k
 	}
 	s.mu.Lock()
@@ -309,7 +309,7 @@ func (s *Session) requestList(m transport.Message, p params, a *listRequest) {
 	}()
 	ctx, cancel := context.WithTimeout(s.ctx, askTimeout)
 	defer cancel()
-	version := s.o.Catalogue.now()
+	version := s.o.Catalogue.currentVersion()
 	var all pages
 	raw, err := s.askPage(ctx, m, p, "", MaxListBytes)
 	if err != nil || all.add(raw) != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// listeners lets clients listen before their server is known. A peer attached later replaces the earlier peers, or is added to them; every
+// listeners let clients listen before the server is known. A peer attached later replaces the earlier peers, or is added to them; every
 // client then listens to it.
 type listeners struct {
 	guard   sync.Mutex
@@ -17,6 +17,7 @@ type listeners struct {
 	over    bool
 }
 
+// A target is a peer that all clients listen to.
 type target struct {
 	p    transport.Peer
 	wrap func(transport.Receiver) transport.Receiver
@@ -35,6 +36,7 @@ type listen struct {
 
 func (l *listen) Open(transport.Answer) {}
 
+// Receive passes a message to the client, unless its stream has ended.
 func (l *listen) Receive(f *transport.Frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

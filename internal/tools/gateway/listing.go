@@ -31,8 +31,7 @@ type listed struct {
 	raw  []byte // within the page that it came on
 }
 
-// parseTools returns the tools and the next cursor ("" at the end) of one page of a list; result is the raw result. The name of a tool without
-// one is "".
+// parseTools returns the tools and the next cursor ("" at the end) of one page of a list. A tool without a name has the name "".
 func parseTools(result []byte) (tools []listed, next string, err error) {
 	span := rawjson.Get(result, "tools")
 	if span.IsZero() || result[span.Start] != '[' {
@@ -53,8 +52,7 @@ func parseTools(result []byte) (tools []listed, next string, err error) {
 	return tools, next, nil
 }
 
-// toolsBefore returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools; nil if there are
-// none.
+// toolsBefore returns the tools that are complete in the first part of an answer to tools/list, at most MaxListTools.
 func toolsBefore(message []byte) (tools []listed) {
 	s := rawjson.Scanner{Text: message}
 	for _, container := range []string{`"result"`, `"tools"`} {
@@ -106,7 +104,7 @@ func editList(tools []listed, s *Settings, added [][]byte, plain bool, whole map
 	}
 	e.array = append(make([]byte, 0, size+2048), '[')
 	for _, t := range tools {
-		if s.hides(t) {
+		if s.forbids(t) {
 			e.hidden++
 			continue
 		}
@@ -139,9 +137,9 @@ func editList(tools []listed, s *Settings, added [][]byte, plain bool, whole map
 	return e
 }
 
-// hides reports whether the settings forbid a tool.
-func (s *Settings) hides(t listed) bool {
-	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !readOnly(t.raw))
+// forbids reports whether the settings forbid a tool.
+func (s *Settings) forbids(t listed) bool {
+	return s.restrictsTools() && (t.name == "" || !s.allows(t.name) || s.ReadOnly && !declaresReadOnly(t.raw))
 }
 
 // editTool returns the raw tool, with an outputSchema that a page of its result satisfies, or without any if there is no such schema. If the tool
@@ -170,7 +168,8 @@ func editTool(t listed, s *Settings) []byte {
 // paged reports whether a result under these limits may be paged. The defaults are already filled in.
 func (l Limits) paged() bool { return l.Cap >= 0 || l.MaxItems > 0 }
 
-func readOnly(tool []byte) bool {
+// declaresReadOnly reports whether a tool's definition says that it changes nothing (annotations.readOnlyHint).
+func declaresReadOnly(tool []byte) bool {
 	v := rawjson.Get(tool, "annotations", "readOnlyHint")
 	return !v.IsZero() && string(v.Of(tool)) == "true"
 }
@@ -181,7 +180,7 @@ type toolTraits struct {
 	schema   []byte // outputSchema, when clients are told one
 }
 
-// traitsOf returns by name what calls need to know of the listed tools, at most MaxListTools.
+// traitsOf returns, by name, what calls need to know of the listed tools, at most MaxListTools.
 func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 	traits := make(map[string]toolTraits, min(len(tools), MaxListTools))
 	for _, t := range tools {
@@ -189,7 +188,7 @@ func traitsOf(tools []listed, s *Settings) map[string]toolTraits {
 			continue
 		}
 		l := s.limitsOf(t.name)
-		v := toolTraits{readOnly: readOnly(t.raw)}
+		v := toolTraits{readOnly: declaresReadOnly(t.raw)}
 		if span := rawjson.Get(t.raw, "outputSchema"); !span.IsZero() && l.paged() {
 			v.schema = bytes.Clone(span.Of(t.raw))
 		}

@@ -34,14 +34,14 @@ func newLocal(s *Server) *local {
 			if err != nil {
 				return nil, err
 			}
-			return s.session(n, false), nil
+			return s.newSession(n, false), nil
 		},
 		direct: func() (transport.Peer, error) {
 			p, err := s.dial(Dialing{})
 			if err != nil {
 				return nil, err
 			}
-			return s.session(p, false), nil
+			return s.newSession(p, false), nil
 		},
 	}
 }
@@ -89,7 +89,7 @@ func (l *local) peerFor(m transport.Message) (transport.Peer, error) {
 		}
 		p = &l.probe
 	}
-	made, err := l.made(modern, p == &l.probe)
+	made, err := l.connect(modern, p == &l.probe)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,8 @@ func (l *local) peerFor(m transport.Message) (transport.Peer, error) {
 	return made, nil
 }
 
-func (l *local) made(modern, direct bool) (transport.Peer, error) {
+// connect opens a connection for clients of that version, with direct one on which nothing is asked or bridged.
+func (l *local) connect(modern, direct bool) (transport.Peer, error) {
 	if direct {
 		return l.direct()
 	}

@@ -75,17 +75,18 @@ func (m *Merge) Open(_ context.Context, o mcpserver.Opening) (mcpserver.Session,
 	if err != nil {
 		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return mcpserver.Session{Peer: p, Headers: m.headers()}, nil
+	return mcpserver.Session{Peer: p, Headers: m.needsHeaders()}, nil
 }
 
-// headers reports whether one of the servers is built in and so gets the headers of clients.
-func (m *Merge) headers() bool {
+// needsHeaders reports whether one of the servers is built in, and so must get the headers of clients' requests.
+func (m *Merge) needsHeaders() bool {
 	return slices.ContainsFunc(m.o.Parts, func(p Part) bool { return p.Server.o.Builtin })
 }
 
 // withoutHeaders removes the clients' HTTP headers from messages to a server whose transport makes its own.
 type withoutHeaders struct{ transport.Peer }
 
+// Send sends m without its HTTP headers.
 func (h withoutHeaders) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	m.Header = nil
 	h.Peer.Send(ctx, m, to)
@@ -149,15 +150,15 @@ func Merged(prefix, name string) string {
 	return full[:MaxName-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
-// merged returns the name that a tool of the server has behind the merged endpoint.
-func (c *part) merged(name string) string {
+// mergedName returns the name that a tool of the server has in the merged endpoint.
+func (c *part) mergedName(name string) string {
 	if c.named {
 		return name
 	}
 	return Merged(c.prefix, name)
 }
 
-// localName returns the server's own name of a tool; merged is its name behind the merged endpoint, which was not shortened.
+// localName returns the server's own name of a tool; merged is its name in the merged endpoint, which was not shortened.
 func (c *part) localName(merged string) string {
 	if c.named {
 		return merged
@@ -165,8 +166,8 @@ func (c *part) localName(merged string) string {
 	return merged[len(c.prefix)+len(Separator):]
 }
 
-// route returns the server of a merged name, and the name that the tool has there; nil if there is none. A name of MaxName bytes may be a
-// shortened one: then ask is called for the lists of servers.
+// route returns the server that a merged name belongs to, and the name of the tool there; nil if there is none. A name of MaxName bytes may
+// be a shortened one: then ask is called for the lists of servers.
 func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 	var found *part
 	for _, c := range u.parts {
@@ -179,12 +180,12 @@ func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 	}
 	if len(name) == MaxName {
 		for _, c := range u.parts {
-			if !strings.HasPrefix(name, shortened(c.prefix)) {
+			if !strings.HasPrefix(name, shortenedPrefix(c.prefix)) {
 				continue
 			}
 			if k := ask(c); k != nil {
 				for tool := range k.traits {
-					if c.merged(tool) == name {
+					if c.mergedName(tool) == name {
 						return c, tool
 					}
 				}
@@ -197,7 +198,8 @@ func (u *union) route(name string, ask func(*part) *toolList) (*part, string) {
 	return nil, ""
 }
 
-func shortened(prefix string) string {
+// shortenedPrefix returns the beginning that all shortened names of a server's tools have.
+func shortenedPrefix(prefix string) string {
 	full := prefix + Separator
 	return full[:min(len(full), MaxName-9)]
 }
@@ -206,7 +208,7 @@ func shortened(prefix string) string {
 func (u *union) nameOf(server, tool string) (string, bool) {
 	for _, c := range u.parts {
 		if c.server == server {
-			return c.merged(tool), true
+			return c.mergedName(tool), true
 		}
 	}
 	return "", false

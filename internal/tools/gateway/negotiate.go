@@ -106,7 +106,7 @@ type discovery struct {
 func (s *Server) negotiate(sessionless bool, header http.Header) (*negotiation, error) {
 	n := &negotiation{s: s, sessionless: sessionless, header: header, decided: make(chan struct{})}
 	n.ctx, n.end = context.WithCancel(context.Background())
-	next := nextStep(sessionless, s.speaks())
+	next := nextStep(sessionless, s.knownVersions())
 	if next == discover {
 		return n, nil
 	}
@@ -140,7 +140,7 @@ func (n *negotiation) takeStep(next step, started transport.Peer) (transport.Pee
 	}
 	p, err := n.s.dial(Dialing{Header: n.header})
 	if err == nil && next == bridgeUp {
-		p = bridge.Legacy(p, n.s.bridging())
+		p = bridge.Legacy(p, n.s.bridgeOptions())
 	}
 	return p, err
 }
@@ -211,8 +211,7 @@ func (n *negotiation) Send(ctx context.Context, m transport.Message, to transpor
 	}()
 }
 
-// discover asks the server for its versions, sets the connection accordingly, and ends d. After an error the connection stays undecided, and the
-// next request asks again.
+// discover asks the server for its versions, sets the connection accordingly, and ends d. After an error the next request asks again.
 func (n *negotiation) discover(m transport.Message, d *discovery) {
 	p, err := n.connectByVersion(m)
 	if d.err = err; err == nil {
@@ -267,6 +266,7 @@ type initializeProbe struct {
 	answer  bool // the server answered with a result
 }
 
+// Open holds an error status back, as the server may only refuse initialize, and passes any other on.
 func (t *initializeProbe) Open(a transport.Answer) {
 	if a.Status >= http.StatusBadRequest {
 		t.opened = &a
@@ -294,7 +294,7 @@ func (t *initializeProbe) Receive(f *transport.Frame) {
 // Done passes an answer on. After a refusal it asks the server for its versions, in a new goroutine, and sends initialize again over a bridge, or
 // passes the refusal on.
 func (t *initializeProbe) Done(err error) {
-	if t.answer || t.ctx.Err() != nil || err != nil && t.refusal == nil && t.opened == nil && !refused(err) {
+	if t.answer || t.ctx.Err() != nil || err != nil && t.refusal == nil && t.opened == nil && !isStatusError(err) {
 		t.to.Done(err) // a server that died or is not there is not asked again what it speaks
 		return
 	}
@@ -318,8 +318,8 @@ func (t *initializeProbe) Done(err error) {
 	}()
 }
 
-// refused reports whether err is an HTTP error status from the server.
-func refused(err error) bool {
+// isStatusError reports whether err is an HTTP error status from the server.
+func isStatusError(err error) bool {
 	_, ok := errors.AsType[*mcpclient.StatusError](err)
 	return ok
 }
@@ -338,7 +338,7 @@ func (n *negotiation) bridgeAfterRefusal(ctx context.Context, principal string) 
 	n.mu.Lock()
 	p := n.next
 	if p == next { // nobody else has put a bridge there meanwhile
-		p = bridge.Legacy(next, n.s.bridging())
+		p = bridge.Legacy(next, n.s.bridgeOptions())
 		n.next = p
 	}
 	n.mu.Unlock()
@@ -357,5 +357,5 @@ func (n *negotiation) decide(v versions) {
 	default:
 		close(n.decided)
 	}
-	n.s.setVersions(n.s.speaks().merge(v))
+	n.s.setVersions(n.s.knownVersions().merge(v))
 }

@@ -88,8 +88,8 @@ func parseParams(m transport.Message) params {
 	return p
 }
 
-// cloned returns a message with a copy of the bytes, which stay valid.
-func cloned(m transport.Message) transport.Message {
+// cloneMessage returns a message with a copy of the bytes, which stay valid.
+func cloneMessage(m transport.Message) transport.Message {
 	m.Raw = bytes.Clone(m.Raw)
 	return m
 }
@@ -150,10 +150,10 @@ var (
 	callMembers     = []string{"name", "arguments"}
 )
 
-// ambiguous describes the part of a message that a server may read as another call than the gateway does, or returns "". JSON names are
+// ambiguousPart describes the part of a message that a server may read as another call than the gateway does, or returns "". JSON names are
 // case-sensitive, yet a server in Go takes "Name" for "name", and libraries differ in which of two members of one name counts: a client
 // that may not use all tools could name one tool to the gateway and another to the server.
-func ambiguous(m transport.Message) string {
+func ambiguousPart(m transport.Message) string {
 	if what := ambiguousMember(m.Raw, 0, envelopeMembers); what != "" {
 		return what
 	}
@@ -181,7 +181,7 @@ func ambiguousMember(text []byte, at int, names []string) string {
 			case string(member.Key) == name:
 				return fmt.Sprintf("%q is there twice", name)
 			case bytes.EqualFold(member.Key, []byte(name)):
-				return fmt.Sprintf("%s is not %q", quoted(string(member.Key)), name)
+				return fmt.Sprintf("%s is not %q", quoteName(string(member.Key)), name)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func ambiguousMember(text []byte, at int, names []string) string {
 // refuseAmbiguous refuses a message that a server might read as a call of a forbidden tool, and reports whether it did: a request is answered
 // with an error, anything else is dropped. Call it only if some tools are forbidden.
 func (s *Session) refuseAmbiguous(m transport.Message, to transport.Receiver) bool {
-	what := ambiguous(m)
+	what := ambiguousPart(m)
 	if what == "" && m.Head.Kind != jsonrpc.Request && m.Head.Method == "tools/call" {
 		what = "it has no id, so it could not be answered" // and a server may do it all the same
 	}

@@ -32,13 +32,13 @@ func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x
 // callNamed sends a call to the server, or refuses it if the tool's name is not allowed.
 func (s *Session) callNamed(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if s.o.through != nil {
-		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+		s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 		return
 	}
 	set := &s.o.Settings
 	c := &call{method: result.CallTool, tool: p.name, limits: set.limitsOf(p.name)}
 	if set.restrictsTools() && !set.allows(p.name) {
-		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoted(p.name)))
+		s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here. tools/list shows the tools that are.", quoteName(p.name)))
 		return
 	}
 	s.callAllowed(ctx, m, p, x, c)
@@ -72,7 +72,7 @@ func (s *Session) callAllowed(ctx context.Context, m transport.Message, p params
 				x.Done(waiting.Err())
 				return
 			}
-			s.uncancellable(m.Head.ID)
+			s.leaveToServer(m.Head.ID)
 			s.callIfReadOnly(ctx, m, p, x, c, known)
 		}()
 		return
@@ -85,12 +85,12 @@ func (s *Session) callAllowed(ctx context.Context, m transport.Message, p params
 func (s *Session) callIfReadOnly(ctx context.Context, m transport.Message, p params, x *exchange, c *call, known *toolList) {
 	t := known.trait(p.name)
 	if s.o.Settings.ReadOnly && !t.readOnly {
-		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoted(p.name)))
+		s.refuse(x, p.name, "read_only", fmt.Sprintf("Unknown tool: %s is not allowed here, because it does not say that it changes nothing (readOnlyHint) and only such tools may be used. tools/list shows them.", quoteName(p.name)))
 		return
 	}
 	if ctx.Value(refreshing{}) != nil && !t.readOnly {
 		// The result may be of another server that is called the same.
-		s.refuse(x, p.name, "read_only", fmt.Sprintf("refresh is not possible: %s does not say here that it changes nothing (readOnlyHint); to run it again, call it yourself.", quoted(p.name)))
+		s.refuse(x, p.name, "read_only", fmt.Sprintf("refresh is not possible: %s does not say here that it changes nothing (readOnlyHint); to run it again, call it yourself.", quoteName(p.name)))
 		return
 	}
 	c.readOnly = t.readOnly
@@ -107,6 +107,7 @@ func (s *Session) refuse(x *exchange, tool, why, text string) {
 	x.reply(jsonrpc.ErrorResponse(x.id, jsonrpc.CodeParams, text, nil))
 }
 
-func quoted(name string) string {
+// quoteName returns a name in quotation marks for an error text, cut if it is long.
+func quoteName(name string) string {
 	return strconv.Quote(limit.Cut(name, 128, func(int) string { return "…" }))
 }

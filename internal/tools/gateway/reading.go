@@ -25,8 +25,7 @@ const pageGrowth = 4
 // maxHandle bounds the argument handle, in bytes.
 const maxHandle = 256
 
-// handleRead answers a call of one of the tools that read kept results, in a new goroutine. If MaxReading calls are being answered already, the
-// answer is an error.
+// handleRead answers a call of one of the tools that read kept results, in a new goroutine. With MaxReading calls open it refuses.
 func (s *Session) handleRead(ctx context.Context, m transport.Message, p params, x *exchange, n result.Names) {
 	what := map[string]string{n.Page: "page", n.Search: "search", n.Query: "query"}[p.name]
 	select {
@@ -45,9 +44,9 @@ func (s *Session) handleRead(ctx context.Context, m transport.Message, p params,
 		working, end := context.WithTimeout(working, readTimeout)
 		defer end()
 		r := reader{s: s, ctx: working, m: m, p: p, names: n, cap: s.readCap(m, p)}
-		r.read(what)
+		r.answerOrExplain(what)
 		if r.nextCall != nil { // a refresh: it goes to the server, as this request
-			s.uncancellable(m.Head.ID)
+			s.leaveToServer(m.Head.ID)
 			r.nextCall(ctx, x)
 			return
 		}
@@ -88,8 +87,8 @@ type reader struct {
 	nextCall func(context.Context, *exchange) // set by refresh instead of message
 }
 
-// read makes the answer to a call of the tool for what ("page", "search" or "query") in r.message; an error becomes text for the model.
-func (r *reader) read(what string) {
+// answerOrExplain sets r.message to the answer to a call of the tool for what ("page", "search" or "query"), or to its error as text.
+func (r *reader) answerOrExplain(what string) {
 	err := r.answer(what)
 	if err == nil {
 		return
@@ -99,18 +98,18 @@ func (r *reader) read(what string) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = "what was asked for has not come within " + readTimeout.String() + ": the server is still sending, or there is too much to look at; try again, or ask for an earlier page"
 	}
-	r.message = result.TextResult(r.m.Head.ID, bounded(text, r.cap), true, r.p.modern())
+	r.message = result.TextResult(r.m.Head.ID, cutText(text, r.cap), true, r.p.modern())
 }
 
-// answer works like read, but returns an error to its caller. The handle must be one of the principal's results.
+// answer is answerOrExplain that returns an error to its caller. The handle must be that of a result of the principal.
 func (r *reader) answer(what string) error {
-	args, err := readArguments(objectOf(r.p.arguments.Of(r.m.Raw)), "handle", "page", "page_size", "offset", "refresh", "pattern", "case_sensitive", "query")
+	args, err := readArguments(asObject(r.p.arguments.Of(r.m.Raw)), "handle", "page", "page_size", "offset", "refresh", "pattern", "case_sensitive", "query")
 	if err != nil {
 		return err
 	}
 	handle, err := args.text("handle", true)
 	if err != nil {
-		return wrongf("%s; it is named in the notice at the end of a large result", err)
+		return argumentErrorf("%s; it is named in the notice at the end of a large result", err)
 	}
 	if len(handle) > maxHandle {
 		return &spool.NotFound{}
@@ -154,7 +153,7 @@ func (r *reader) answerPage(kept *spool.Result, handle string, args arguments) e
 		return err
 	}
 	if size < 0 {
-		return wrongf("page_size is %d; it is at least 1", size)
+		return argumentErrorf("page_size is %d; it is at least 1", size)
 	}
 	v, err := r.viewPage(kept, handle, number, size)
 	if err != nil {
@@ -169,7 +168,7 @@ func (r *reader) answerPage(kept *spool.Result, handle string, args arguments) e
 func (r *reader) viewPage(kept *spool.Result, handle string, number, size int64) (result.View, error) {
 	t := kept.Totals()
 	if number < 1 || number > 1<<31 {
-		return result.View{}, r.noPage(t, number)
+		return result.View{}, r.noPageError(t, number)
 	}
 	if r.m.MaxText > 0 {
 		// The room of such a client shrinks while it reads, and pages that shrank with it would be counted anew each time.
@@ -183,17 +182,18 @@ func (r *reader) viewPage(kept *spool.Result, handle string, number, size int64)
 		return result.View{}, err
 	}
 	if len(page.Text) > r.cap && t.PageBytes > r.cap {
-		page.Text = []byte(bounded(string(page.Text), r.cap))
+		page.Text = []byte(cutText(string(page.Text), r.cap))
 		page.JSON = false
 	}
 	return result.View{Handle: handle, Page: page, Totals: kept.Totals(), Names: r.names}, nil
 }
 
-func (r *reader) noPage(t spool.Totals, number int64) error {
+// noPageError returns the error for a page number that is out of range; it names the pages that there are.
+func (r *reader) noPageError(t spool.Totals, number int64) error {
 	if !t.Complete {
-		return wrongf("there is no page %d; pages are counted from 1", number)
+		return argumentErrorf("there is no page %d; pages are counted from 1", number)
 	}
-	return wrongf("there is no page %d: the result has pages 1 to %d (%d %s)", number, max(1, t.Pages), t.Items, t.Shape.Noun())
+	return argumentErrorf("there is no page %d: the result has pages 1 to %d (%d %s)", number, max(1, t.Pages), t.Items, t.Shape.Noun())
 }
 
 // answerBytes answers with the stored bytes from offset on, as many as the client takes, regardless of items.
@@ -222,10 +222,10 @@ func (r *reader) refresh(kept *spool.Result) error {
 		name, _ = through(src.Server, src.Tool)
 	}
 	if src.Server != r.s.o.Name && name == "" {
-		return wrongf("refresh is not possible for this result: it is of the server %s; call the tool %s again", src.Server, src.Tool)
+		return argumentErrorf("refresh is not possible for this result: it is of the server %s; call the tool %s again", src.Server, src.Tool)
 	}
 	if !src.ReadOnly || len(src.Call) == 0 {
-		return wrongf("refresh is only possible for tools that say they change nothing (readOnlyHint); to run %s again, call it yourself", src.Tool)
+		return argumentErrorf("refresh is only possible for tools that say they change nothing (readOnlyHint); to run %s again, call it yourself", src.Tool)
 	}
 	params, err := rawjson.Remove(src.Call, "_meta")
 	if err == nil && name != "" {
@@ -247,11 +247,11 @@ func (r *reader) refresh(kept *spool.Result) error {
 		c := &call{method: result.CallTool, tool: p.name, limits: s.o.Settings.limitsOf(p.name)}
 		ctx = context.WithValue(ctx, refreshing{}, true)
 		if name != "" {
-			s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+			s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 			return
 		}
 		if !s.o.Settings.allows(p.name) {
-			s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here.", quoted(p.name)))
+			s.refuse(x, p.name, "denied", fmt.Sprintf("Unknown tool: %s is not allowed here.", quoteName(p.name)))
 			return
 		}
 		s.callAllowed(ctx, m, p, x, c)
@@ -259,12 +259,12 @@ func (r *reader) refresh(kept *spool.Result) error {
 	return nil
 }
 
-// bounded cuts a text of the gateway's own to maxBytes, with a mark in the place of what is left out.
-func bounded(text string, maxBytes int) string {
+// cutText cuts a text of the gateway's own to maxBytes, with a mark in place of what is left out.
+func cutText(text string, maxBytes int) string {
 	return limit.Cut(text, maxBytes, func(n int) string { return fmt.Sprintf("\n[plimsoll: %d bytes are left out here]\n", n) })
 }
 
-// textBlocks returns a tool's result with each of the texts as a block; there is at least one.
+// textBlocks returns a tool's result with each of the texts as a block. There must be at least one.
 func textBlocks(id jsonrpc.ID, modern bool, texts ...string) []byte {
 	message := result.TextResult(id, texts[0], false, modern)
 	for _, text := range texts[1:] {
@@ -285,8 +285,7 @@ func withNote(message []byte, text string) []byte {
 	return out
 }
 
-// MaxDescription is the most bytes that the description of an added tool may have: it is in every request that the model gets, once for
-// each server.
+// MaxDescription is the most bytes that the description of an added tool may have: every request to the model has it, once for each server.
 const MaxDescription = 400
 
 // namesFor returns names for the added tools that no tool of the server has: with as many prefixes as are needed, at most 8.
@@ -328,8 +327,7 @@ const (
 	readOnlyHint = `"annotations":{"readOnlyHint":true,"openWorldHint":false}`
 )
 
-// addedTools returns the raw definitions of the tools that read kept results, in the order in
-// which they are listed.
+// addedTools returns the raw definitions of the tools that read kept results, in the order of the list.
 func addedTools(n result.Names) [][]byte {
 	tool := func(name, title, description, properties, required string) []byte {
 		return definition(name, title, description, handleSchema+","+properties, required, readOnlyHint)

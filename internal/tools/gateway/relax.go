@@ -31,8 +31,7 @@ var forbidsPage = map[string]bool{
 // forbidsNotice are the keywords by which the schema of an object may reject the added member result.MetaKey.
 var forbidsNotice = map[string]bool{"maxProperties": true, "propertyNames": true}
 
-// nested are the keywords whose value is a schema, an object of schemas or a list of schemas, for values of which a page may have only a
-// part.
+// nested are the keywords whose value is a schema, an object of schemas or a list of schemas, for values that a page may have in part.
 var nested = map[string]bool{
 	"properties": true, "patternProperties": true, "additionalProperties": true,
 	"allOf": true, "anyOf": true, "oneOf": true, "$defs": true, "definitions": true,
@@ -164,8 +163,7 @@ func relaxMember(value []byte, key string, root, refers bool, depth int) (out []
 	return out, err == nil
 }
 
-// isScalar reports whether the value of a const, or every value of an enum, is neither an object nor a list, so that a page has it whole or
-// not at all.
+// isScalar reports whether the value of a const, or every value of an enum, is neither an object nor a list, which a page may have in part.
 func isScalar(values []byte) bool {
 	if len(values) == 0 || values[0] != '[' {
 		return len(values) > 0 && values[0] != '{'

@@ -16,12 +16,11 @@ import (
 // leastMatch is the smallest size in bytes to which a match is shortened, however many matches there are.
 const leastMatch = 80
 
-// answerSearch writes the answer of result_search for a kept result: a page of the matches of the pattern. An invalid argument is an error
-// in words for the model.
+// answerSearch writes the answer of result_search for a kept result: a page of the pattern's matches. An error is text for the model.
 func (r *reader) answerSearch(kept *spool.Result, handle string, args arguments) error {
 	pattern, err := args.text("pattern", true)
 	if err != nil {
-		return wrongf("%s; write a regular expression, such as \"error|failed\"", err)
+		return argumentErrorf("%s; write a regular expression, such as \"error|failed\"", err)
 	}
 	sensitive, err := args.flag("case_sensitive")
 	if err != nil {
@@ -32,7 +31,7 @@ func (r *reader) answerSearch(kept *spool.Result, handle string, args arguments)
 		return err
 	}
 	if page < 1 || page > 1<<31 {
-		return wrongf("there is no page %d of matches; pages are counted from 1", page)
+		return argumentErrorf("there is no page %d of matches; pages are counted from 1", page)
 	}
 	return r.answerMatches(kept, handle, pattern, !sensitive, int(page), 0)
 }
@@ -72,7 +71,7 @@ func (r *reader) answerMatches(kept *spool.Result, handle, pattern string, ignor
 	note += "."
 	if int64(found.Number) < found.TotalPages {
 		note += fmt.Sprintf(" Next page: %s {\"handle\":%s,\"pattern\":%s,%s\"page\":%d}.", r.names.Search,
-			rawjson.Quote(nil, handle), rawjson.Quote(nil, limit.Cut(pattern, 200, func(int) string { return "…" })), sensitivity(ignoreCase), found.Number+1)
+			rawjson.Quote(nil, handle), rawjson.Quote(nil, limit.Cut(pattern, 200, func(int) string { return "…" })), caseArgument(ignoreCase), found.Number+1)
 	}
 	if found.Cut != "" {
 		note += " The result broke off; what came of it was searched."
@@ -81,7 +80,8 @@ func (r *reader) answerMatches(kept *spool.Result, handle, pattern string, ignor
 	return nil
 }
 
-func sensitivity(ignoreCase bool) string {
+// caseArgument returns the JSON member that makes a search case-sensitive, for a call that an answer suggests; "" if case is ignored.
+func caseArgument(ignoreCase bool) string {
 	if ignoreCase {
 		return ""
 	}
@@ -92,10 +92,10 @@ func sensitivity(ignoreCase bool) string {
 func (r *reader) answerQuery(kept *spool.Result, args arguments) error {
 	program, err := args.text("query", true)
 	if err != nil {
-		return wrongf("%s; write a jq program, such as \".items[] | .name\" or \"length\"", err)
+		return argumentErrorf("%s; write a jq program, such as \".items[] | .name\" or \"length\"", err)
 	}
 	if len(r.s.o.Query) == 0 {
-		return wrongf("queries are not available here; use %s", r.names.Search)
+		return argumentErrorf("queries are not available here; use %s", r.names.Search)
 	}
 	document, err := kept.Document(r.ctx)
 	if err != nil {

@@ -108,7 +108,7 @@ func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Sessi
 	if err != nil {
 		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return mcpserver.Session{Peer: s.session(n, o.Modern), Headers: s.o.Builtin}, nil
+	return mcpserver.Session{Peer: s.newSession(n, o.Modern), Headers: s.o.Builtin}, nil
 }
 
 // openRemote lets a client have its session with the remote server itself if both speak the same version, and bridges them otherwise. If the
@@ -116,11 +116,11 @@ func (s *Server) Open(ctx context.Context, o mcpserver.Opening) (mcpserver.Sessi
 // request, to get the access that is asked for.
 func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver.Session, error) {
 	var known versions
-	if !s.guarded(o.Header) {
+	if !s.needsCredentials(o.Header) {
 		known = s.remoteVersions(ctx, o)
 	}
 	if passesThrough(o.Modern, known) {
-		return mcpserver.Session{Peer: s.session(noCloser{s.directPeer()}, o.Modern), Passed: true}, nil
+		return mcpserver.Session{Peer: s.newSession(noCloser{s.directPeer()}, o.Modern), Passed: true}, nil
 	}
 	if !o.Modern && !o.Begins {
 		return mcpserver.Session{}, mcpserver.ErrNoSession
@@ -129,11 +129,10 @@ func (s *Server) openRemote(ctx context.Context, o mcpserver.Opening) (mcpserver
 	if err != nil {
 		return mcpserver.Session{}, &mcpserver.Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: err.Error()}
 	}
-	return mcpserver.Session{Peer: s.session(n, o.Modern)}, nil
+	return mcpserver.Session{Peer: s.newSession(n, o.Modern)}, nil
 }
 
-// authorization returns the part of a client's header that is passed on when the gateway itself has the session with the server; nil if
-// there is none.
+// authorization returns the part of a client's header that is passed on when the gateway itself has the session; nil if there is none.
 func authorization(h http.Header) http.Header {
 	if v := h.Values("Authorization"); len(v) > 0 {
 		return http.Header{"Authorization": v}
@@ -144,8 +143,8 @@ func authorization(h http.Header) http.Header {
 // Local returns a connection to the server for one client on standard streams, of either protocol version.
 func (s *Server) Local() transport.Peer { return newLocal(s) }
 
-// session returns a session over next; many is Options.Many.
-func (s *Server) session(next transport.Peer, many bool) *Session {
+// newSession returns a session over next; many is Options.Many.
+func (s *Server) newSession(next transport.Peer, many bool) *Session {
 	return New(s.options(next, many))
 }
 
@@ -156,8 +155,7 @@ func (s *Server) options(next transport.Peer, many bool) Options {
 	}
 }
 
-// innerSession returns a session behind a merged endpoint. The endpoint, not this session, adds the tools that read kept results, under the
-// names n.
+// innerSession returns a session behind a merged endpoint. The endpoint, not this session, adds the tools with the names n.
 func (s *Server) innerSession(next transport.Peer, many bool, n result.Names) *Session {
 	o := s.options(next, many)
 	o.Bare, o.Names, o.Catalogue, o.Definitions = true, n, s.inner, Definitions{}
@@ -234,8 +232,8 @@ func (s *Server) remoteVersions(ctx context.Context, o mcpserver.Opening) versio
 	return v
 }
 
-// guarded reports whether the server has asked for credentials, or this client sends some.
-func (s *Server) guarded(h http.Header) bool {
+// needsCredentials reports whether the server has asked for credentials, or this client sends some.
+func (s *Server) needsCredentials(h http.Header) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.guards || h.Get("Authorization") != ""
@@ -253,7 +251,8 @@ func probeHeader(h http.Header) http.Header {
 	return out
 }
 
-func (s *Server) bridging() bridge.Options {
+// bridgeOptions returns the options for bridging to this server.
+func (s *Server) bridgeOptions() bridge.Options {
 	return bridge.Options{Server: s.o.Name}
 }
 

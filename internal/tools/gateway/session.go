@@ -133,7 +133,7 @@ func (s *Session) End(ctx context.Context, header http.Header, to transport.Rece
 
 // Listen implements [transport.Peer]: it watches for changes of the server's tools.
 func (s *Session) Listen(ctx context.Context, header http.Header, to transport.Receiver) {
-	s.o.Next.Listen(ctx, header, s.watched(ctx, transport.Message{}, to))
+	s.o.Next.Listen(ctx, header, s.watchedReceiver(ctx, transport.Message{}, to))
 }
 
 func (s *Session) event(e journal.Event) {
@@ -172,24 +172,24 @@ func (s *Session) Send(ctx context.Context, m transport.Message, to transport.Re
 		s.handleInitialize(ctx, m, p, x)
 	case "logging/setLevel":
 		s.setLogLevel(m)
-		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+		s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 	case "tools/list":
 		s.handleList(ctx, m, p, x)
 	case "tools/call":
 		s.callTool(ctx, m, p, x)
 	case "resources/read":
 		if s.o.through != nil {
-			s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+			s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 			return
 		}
 		s.forward(ctx, m, p, x, &call{method: result.ReadResource, limits: s.o.Settings.limitsOf("")})
 	case "tasks/result":
 		// What a task of 2025-11-25 answers with is the result of the tool.
-		s.task(ctx, m, p, x, result.CallTool)
+		s.forwardTask(ctx, m, p, x, result.CallTool)
 	case result.GetTask:
-		s.task(ctx, m, p, x, result.GetTask)
+		s.forwardTask(ctx, m, p, x, result.GetTask)
 	default:
-		s.o.Next.Send(ctx, m, s.watched(ctx, m, x))
+		s.o.Next.Send(ctx, m, s.watchedReceiver(ctx, m, x))
 	}
 }
 
@@ -208,8 +208,7 @@ func (s *Session) trackRequest(id jsonrpc.ID) (code int, text string) {
 	return 0, ""
 }
 
-// forwardOther forwards a notification or response. A cancellation of a request that the gateway itself works on ends that work, and is not
-// forwarded.
+// forwardOther forwards a notification or response. A cancellation of the gateway's own work only ends that.
 func (s *Session) forwardOther(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if m.Head.Method == "notifications/cancelled" {
 		id := jsonrpc.ID(rawjson.Get(m.Raw, "params", "requestId").Of(m.Raw))
@@ -238,8 +237,8 @@ func (s *Session) cancellable(ctx context.Context, id jsonrpc.ID) (context.Conte
 	return ctx, func() { stop(); cancel() }
 }
 
-// uncancellable notes that the server has the request from now on, so that a cancellation is forwarded to it.
-func (s *Session) uncancellable(id jsonrpc.ID) {
+// leaveToServer records that the server has the request from now on, so that a cancellation is forwarded to it.
+func (s *Session) leaveToServer(id jsonrpc.ID) {
 	s.mu.Lock()
 	if o := s.open[id]; o != nil {
 		o.cancel = nil
@@ -262,8 +261,7 @@ func (s *Session) profile(p params) Profile {
 	return ProfileOf(s.client)
 }
 
-// protocol returns the protocol version of a request or else of the session, for events; "" if it does not look like one, so that there are
-// few label values.
+// protocol returns the protocol version of a request or else of the session, for events; "" if it does not look like one.
 func (s *Session) protocol(p params) string {
 	v := p.version
 	if v == "" {

@@ -53,8 +53,7 @@ type Settings struct {
 	MaxSearch int
 }
 
-// limitsOf returns the limits of a tool, with the defaults for items and media filled in. In the result MaxItems is 0 if lists are not
-// counted.
+// limitsOf returns the limits of a tool, with the defaults for items and media filled in. MaxItems is 0 if lists are not counted.
 func (s *Settings) limitsOf(tool string) Limits {
 	l, ok := s.Tools[tool]
 	if !ok {
@@ -142,8 +141,7 @@ type Profile struct {
 // Unknown is the profile of clients that are not in the table.
 var Unknown = Profile{Client: "unknown", Cap: result.DefaultMaxText}
 
-// large is the cap for clients whose own bound is so high that the model's window is the nearer one. It is the largest cap of the other
-// clients.
+// large is the cap for clients whose own bound is so high that the model's window is the nearer one.
 const large = 50_000
 
 // programs are the clients that are not agents, by prefix of the lower-case name; the first match counts. Agents are in package

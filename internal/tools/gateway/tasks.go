@@ -43,6 +43,7 @@ func (r *recall) put(key, word string) {
 	r.words[key] = word
 }
 
+// get returns the word stored under a key; "" if there is none.
 func (r *recall) get(key string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,9 +53,9 @@ func (r *recall) get(key string) string {
 // taskTool returns the tool that a task belongs to, whose contract and limits the task's result gets; "" if it is not remembered.
 func (s *Session) taskTool(principal, id string) string { return s.tasks.get(principal + "\x00" + id) }
 
-// noteTask stores the call's tool by the id of the task, if the answer is a task: in 2026-07-28 the result is the task itself, in 2025-11-25 it
-// contains one.
-func (c *call) noteTask(message []byte) {
+// rememberTask stores the call's tool by the id of the task, if the answer is a task: in 2026-07-28 the result is the task itself, in
+// 2025-11-25 it contains one.
+func (c *call) rememberTask(message []byte) {
 	if c.task || c.tool == "" {
 		return
 	}
@@ -68,8 +69,8 @@ func (c *call) noteTask(message []byte) {
 	}
 }
 
-// task forwards a request for a task, and bounds its result like that of a call of the task's tool. method is the form of the result.
-func (s *Session) task(ctx context.Context, m transport.Message, p params, x *exchange, method string) {
+// forwardTask forwards a request for a task, and bounds its result like that of a call of the task's tool.
+func (s *Session) forwardTask(ctx context.Context, m transport.Message, p params, x *exchange, method string) {
 	id, _ := rawjson.Text(m.Raw, "params", "taskId")
 	tool := s.taskTool(m.Principal, id)
 	known, _ := s.o.Catalogue.get(m.Principal)

@@ -45,7 +45,7 @@ func (u *union) Close() error {
 func (u *union) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch m.Head.Kind {
 	case jsonrpc.Response:
-		u.respond(ctx, m, to)
+		u.forwardResponse(ctx, m, to)
 		return
 	case jsonrpc.Notification:
 		u.notify(ctx, m, to)
@@ -65,7 +65,7 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	case "tools/call", "prompts/get":
 		u.sendByPrefix(ctx, withoutTasks(m), to, "name")
 	case "completion/complete":
-		u.complete(ctx, m, to)
+		u.forwardCompletion(ctx, m, to)
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
 		u.sendByResource(ctx, m, to, "uri")
 	case "logging/setLevel":
@@ -75,7 +75,7 @@ func (u *union) Send(ctx context.Context, m transport.Message, to transport.Rece
 	case "subscriptions/listen":
 		go u.subscribe(ctx, m, to)
 	default:
-		u.refuse(m, to, jsonrpc.CodeMethod, fmt.Sprintf("%s is not served by an endpoint of several servers; connect to the one server", quoted(m.Head.Method)))
+		u.refuse(m, to, jsonrpc.CodeMethod, fmt.Sprintf("%s is not served by an endpoint of several servers; connect to the one server", quoteName(m.Head.Method)))
 	}
 }
 
@@ -102,7 +102,7 @@ func (u *union) sendByPrefix(ctx context.Context, m transport.Message, to transp
 // sendNamed sends a request to c with the name replaced by own; if c is nil it refuses the request. keys lead to the name.
 func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport.Receiver, c *part, name, own string, keys []string) {
 	if c == nil {
-		u.refuse(m, to, jsonrpc.CodeParams, fmt.Sprintf("Unknown name: %s. Names here are SERVER%sNAME; the lists show them.", quoted(name), Separator))
+		u.refuse(m, to, jsonrpc.CodeParams, fmt.Sprintf("Unknown name: %s. Names here are SERVER%sNAME; the lists show them.", quoteName(name), Separator))
 		return
 	}
 	out, err := replaceSpan(m, rawjson.Get(m.Raw, keys...), rawjson.Quote(nil, own))
@@ -110,11 +110,10 @@ func (u *union) sendNamed(ctx context.Context, m transport.Message, to transport
 		u.refuse(m, to, jsonrpc.CodeParams, err.Error())
 		return
 	}
-	u.pass(ctx, out, to, c)
+	u.forwardTo(ctx, out, to, c)
 }
 
-// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint could not tell which server a
-// task belongs to.
+// withoutTasks returns a request without the client's declaration that it supports tasks: a merged endpoint cannot tell whose a task is.
 func withoutTasks(m transport.Message) transport.Message {
 	at := rawjson.Get(m.Raw, "params", "_meta", metaCapabilities, "extensions")
 	if at.IsZero() || rawjson.Get(at.Of(m.Raw), tasksExtension).IsZero() {
@@ -130,8 +129,8 @@ func withoutTasks(m transport.Message) transport.Message {
 	return m
 }
 
-// complete sends a completion request to the server of the resource or prompt that it refers to.
-func (u *union) complete(ctx context.Context, m transport.Message, to transport.Receiver) {
+// forwardCompletion sends a completion request to the server of the resource or prompt that it refers to.
+func (u *union) forwardCompletion(ctx context.Context, m transport.Message, to transport.Receiver) {
 	if kind, _ := rawjson.Text(m.Raw, "params", "ref", "type"); kind == "ref/resource" {
 		u.sendByResource(ctx, m, to, "ref", "uri")
 		return
@@ -150,8 +149,8 @@ func replaceSpan(m transport.Message, at rawjson.Span, with []byte) (transport.M
 	return m, err
 }
 
-// pass sends a request to one server, and remembers that server for a cancellation until the request is done.
-func (u *union) pass(ctx context.Context, m transport.Message, to transport.Receiver, c *part) {
+// forwardTo sends a request to one server, and remembers that server for a cancellation until the request is done.
+func (u *union) forwardTo(ctx context.Context, m transport.Message, to transport.Receiver, c *part) {
 	u.mu.Lock()
 	u.open[m.Head.ID] = c
 	u.mu.Unlock()
@@ -195,7 +194,7 @@ func (u *union) notify(ctx context.Context, m transport.Message, to transport.Re
 		u.mu.Unlock()
 	}
 	for _, c := range u.parts {
-		if c == only || only == nil && u.alive(c) {
+		if c == only || only == nil && u.isReachable(c) {
 			c.session.Send(ctx, m, transport.Funcs{})
 		}
 	}
@@ -206,13 +205,14 @@ func (u *union) notify(ctx context.Context, m transport.Message, to transport.Re
 // with the server's index, and the client's response goes to the server that the mark names.
 const mark = "plimsoll:"
 
-func marking(c *part, id jsonrpc.ID) []byte {
+// markedID returns the id, in JSON, under which the request id of a server goes to the client.
+func markedID(c *part, id jsonrpc.ID) []byte {
 	return rawjson.Quote(nil, mark+strconv.Itoa(c.index)+":"+string(id))
 }
 
-// respond passes a client's response to the server whose request it answers, with the id that this server used. A response to nothing that a
-// server has asked is dropped.
-func (u *union) respond(ctx context.Context, m transport.Message, to transport.Receiver) {
+// forwardResponse passes a client's response to the server whose request it answers, with the id that this server used. A response to an
+// unknown id is dropped.
+func (u *union) forwardResponse(ctx context.Context, m transport.Message, to transport.Receiver) {
 	text := string(rawjson.Unquote(nil, []byte(m.Head.ID)))
 	serverIndex, id, ok := strings.Cut(strings.TrimPrefix(text, mark), ":")
 	n, err := strconv.Atoi(serverIndex)
@@ -229,8 +229,7 @@ func (u *union) respond(ctx context.Context, m transport.Message, to transport.R
 	u.parts[n].session.Send(ctx, out, to)
 }
 
-// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and marks the server as lost when a
-// request fails.
+// requestMarker is the receiver of messages from one server: it marks the ids of the server's requests, and a failing server as lost.
 type requestMarker struct {
 	u *union
 	c *part
@@ -242,7 +241,7 @@ type requestMarker struct {
 // Receive marks the id of a request with its server, so that the client's response finds the way back.
 func (r *requestMarker) Receive(f *transport.Frame) {
 	if h := f.Start().Head; h.Kind == jsonrpc.Request {
-		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: h.IDAt, With: marking(r.c, h.ID)}}); err == nil {
+		if head, err := rawjson.Splice(f.Head, []rawjson.Edit{{Span: h.IDAt, With: markedID(r.c, h.ID)}}); err == nil {
 			f = &transport.Frame{Head: head, Rest: f.Rest, Event: f.Event}
 		}
 	}

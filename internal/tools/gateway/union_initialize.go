@@ -130,6 +130,7 @@ func (u *union) initializeAll(ctx context.Context, m transport.Message, to trans
 // ownInfo is the serverInfo of the merged endpoint.
 const ownInfo = `{"name":"plimsoll","version":"1"}`
 
+// cutMark returns the mark in place of n bytes of instructions that were cut out.
 func cutMark(n int) string { return fmt.Sprintf(" … [%d bytes cut] … ", n) }
 
 // initializeOne sends m to one server and returns its answer, nil if there was none. ok is false unless the answer is a result.
@@ -197,6 +198,7 @@ func (u *union) subscribe(ctx context.Context, m transport.Message, to transport
 // ackTimeout bounds the wait for the servers to acknowledge which notifications they will send.
 const ackTimeout = 5 * time.Second
 
+// A subscription is one client's merged stream of notifications.
 type subscription struct {
 	u  *union
 	to transport.Receiver
@@ -214,6 +216,7 @@ type subscription struct {
 // maxHeldNotifications bounds the notifications that are held back until the acknowledgement is sent; further ones are dropped.
 const maxHeldNotifications = 64
 
+// A subscribed receives one server's notifications for a subscription.
 type subscribed struct {
 	s        *subscription
 	notified bool
@@ -250,6 +253,7 @@ func (r *subscribed) Receive(f *transport.Frame) {
 	s.to.Receive(f)
 }
 
+// Done counts a server whose stream has ended as one that has acknowledged.
 func (r *subscribed) Done(error) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -326,6 +330,7 @@ func (s *subscription) begin(m transport.Message) {
 	s.early = nil
 }
 
+// finish ends the client's stream.
 func (s *subscription) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

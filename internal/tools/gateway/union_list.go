@@ -67,7 +67,7 @@ func (u *union) listEntries(ctx context.Context, c *part, m transport.Message, m
 func (u *union) handleList(ctx context.Context, m transport.Message, to transport.Receiver, member string, prefixed bool) {
 	lists := make([][][]byte, len(u.parts))
 	u.forEach(func(c *part) {
-		if !u.alive(c) && !u.modern {
+		if !u.isReachable(c) && !u.modern {
 			return
 		}
 		entries, ok := u.listEntries(ctx, c, m, m.Head.Method, member)
@@ -111,7 +111,7 @@ func withMergedName(raw []byte, c *part) []byte {
 		return raw
 	}
 	name := string(rawjson.Unquote(nil, at.Of(raw)))
-	out, err := rawjson.Splice(raw, []rawjson.Edit{{Span: at, With: rawjson.Quote(nil, c.merged(name))}})
+	out, err := rawjson.Splice(raw, []rawjson.Edit{{Span: at, With: rawjson.Quote(nil, c.mergedName(name))}})
 	if err != nil {
 		return raw
 	}
@@ -124,7 +124,7 @@ func withMergedName(raw []byte, c *part) []byte {
 func (u *union) sendByResource(ctx context.Context, m transport.Message, to transport.Receiver, path ...string) {
 	uri, _ := rawjson.Text(m.Raw, append([]string{"params"}, path...)...)
 	if i, ok := u.m.paths.find(uri); ok && i < len(u.parts) {
-		u.pass(ctx, m, to, u.parts[i])
+		u.forwardTo(ctx, m, to, u.parts[i])
 		return
 	}
 	go func() { // nobody has listed it yet
@@ -148,9 +148,9 @@ func (u *union) sendByResource(ctx context.Context, m transport.Message, to tran
 		i, ok := u.m.paths.find(uri)
 		switch {
 		case ok:
-			u.pass(ctx, m, to, u.parts[i])
+			u.forwardTo(ctx, m, to, u.parts[i])
 		case len(able) == 1:
-			u.pass(ctx, m, to, able[0])
+			u.forwardTo(ctx, m, to, able[0])
 		default:
 			code := -32002 // resource not found, as the version with sessions has it
 			if u.modern {
@@ -257,14 +257,14 @@ func (r *resourceMap) find(uri string) (serverIndex int, ok bool) {
 	return serverIndex, best >= 0
 }
 
-func (u *union) alive(c *part) bool {
+// isReachable reports whether a server is not marked as lost.
+func (u *union) isReachable(c *part) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return !c.down
 }
 
-// markLost marks a server as one that cannot be reached: its lists are left out, the client is told that they have changed, and attempts to
-// reach it begin.
+// markLost marks a server as one that cannot be reached: its lists are left out, the client is told of the change, and retries begin.
 func (u *union) markLost(c *part) {
 	u.mu.Lock()
 	was := c.down
@@ -273,7 +273,7 @@ func (u *union) markLost(c *part) {
 	u.retrying = true
 	u.mu.Unlock()
 	if !was {
-		u.changed()
+		u.notifyChanged()
 	}
 	if start {
 		go u.retryLost()
@@ -287,7 +287,7 @@ func (u *union) markFound(c *part) {
 	c.down = false
 	u.mu.Unlock()
 	if was {
-		u.changed()
+		u.notifyChanged()
 	}
 }
 
@@ -302,7 +302,7 @@ func (u *union) retryLost() {
 			return
 		}
 		u.forEach(func(c *part) {
-			if !u.alive(c) && u.reconnect(c) {
+			if !u.isReachable(c) && u.reconnect(c) {
 				u.markFound(c)
 			}
 		})
@@ -318,8 +318,8 @@ func (u *union) retryLost() {
 	}
 }
 
-// changed tells every client that listens that the lists of tools, prompts and resources have changed.
-func (u *union) changed() {
+// notifyChanged tells every client that listens that the lists of tools, prompts and resources have changed.
+func (u *union) notifyChanged() {
 	for _, what := range []string{"tools", "prompts", "resources"} {
 		u.notifyAll(jsonrpc.NewRequest("", "notifications/"+what+"/list_changed", nil))
 	}

@@ -26,7 +26,7 @@ func (v versions) unknown() bool { return v == versions{} }
 // versionAge is the time after which a remote server's versions are asked for again: it may be replaced by a newer one.
 const versionAge = time.Hour
 
-// merge returns what is known by v or more.
+// merge returns what v and more know together.
 func (v versions) merge(more versions) versions {
 	return versions{v.sessions || more.sessions, v.sessionless || more.sessionless, v.asked || more.asked, v.refused || more.refused}
 }
@@ -34,7 +34,7 @@ func (v versions) merge(more versions) versions {
 // detect asks a server for its versions by server/discover. It adds them to those known before, and returns both. HTTP statuses that mean "unknown
 // request" are those of a server with sessions; any other failure is an error.
 func (s *Server) detect(ctx context.Context, next transport.Peer, first transport.Message) (versions, error) {
-	v, err := bridge.Detect(ctx, next, first, s.bridging())
+	v, err := bridge.Detect(ctx, next, first, s.bridgeOptions())
 	if said, ok := errors.AsType[*mcpclient.StatusError](err); ok && lacksVersion(said.Status) {
 		v, err = bridge.WithSessions, nil
 	}
@@ -42,7 +42,7 @@ func (s *Server) detect(ctx context.Context, next transport.Peer, first transpor
 		return versions{}, err
 	}
 	out := versions{sessions: v == bridge.WithSessions, sessionless: v == bridge.Sessionless, asked: true}
-	out = s.speaks().merge(out)
+	out = s.knownVersions().merge(out)
 	s.setVersions(out)
 	return out, nil
 }
@@ -57,13 +57,15 @@ func lacksVersion(status int) bool {
 	return status >= 400 && status < 500
 }
 
+// setVersions stores the versions that the server speaks.
 func (s *Server) setVersions(v versions) {
 	s.mu.Lock()
 	s.versions, s.learnedAt = v, time.Now()
 	s.mu.Unlock()
 }
 
-func (s *Server) speaks() versions {
+// knownVersions returns the versions that the server is known to speak.
+func (s *Server) knownVersions() versions {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.versions
@@ -100,15 +102,18 @@ type opening struct {
 	id chan string
 }
 
+// Send sends m, and watches its answer for a session id.
 func (o opening) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	o.Peer.Send(ctx, m, &openingReceiver{to, o.id})
 }
 
+// An openingReceiver sends the first session id in an answer's headers to id.
 type openingReceiver struct {
 	transport.Receiver
 	id chan string
 }
 
+// Open passes the answer on, after it has looked for a session id.
 func (r *openingReceiver) Open(a transport.Answer) {
 	if id := a.Header.Get("Mcp-Session-Id"); id != "" && len(r.id) == 0 {
 		r.id <- id

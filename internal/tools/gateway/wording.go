@@ -15,8 +15,7 @@ const (
 	maxArguments = 32
 )
 
-// searchText returns the text that a tool is found by: its name three times, as it counts most, its title and description, and the names of its
-// arguments.
+// searchText returns the text that a tool is found by: its name three times, as it counts most, title, description and arguments.
 func searchText(t listed) string {
 	var b strings.Builder
 	name := normalize(t.name)

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-// seg is a piece of a composed message: mem, or the range from-to of the spooledBuffer kept if mem is nil.
+// seg is a piece of a composed message: mem, or, if mem is nil, the range from-to of the buffer kept.
 type seg struct {
 	mem      []byte
 	from, to int64
@@ -24,8 +24,7 @@ func segsLen(segs []seg) (n int64) {
 	return n
 }
 
-// block is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole where its text
-// was.
+// block is an element of content or an entry of contents as it is delivered: its raw members in their order, with a hole for its text.
 type block struct {
 	segs []seg
 	hole int // the text goes before segs[hole]; -1 if the block has no text
@@ -49,6 +48,7 @@ type block struct {
 
 func newBlock() *block { return &block{hole: -1, part: -1} }
 
+// openObject begins an object; key is the raw key of the member that it is the value of.
 func (b *block) openObject(key []byte) {
 	b.key(key)
 	b.buf = append(b.buf, '{')
@@ -79,30 +79,31 @@ func (b *block) member(key, value []byte) {
 	b.kept += len(key) + len(value)
 }
 
-// cut ends the segment in buf, if there is one.
-func (b *block) cut() {
+// endSegment makes the bytes in buf a segment, if there are any.
+func (b *block) endSegment() {
 	if len(b.buf) > 0 {
 		b.segs = append(b.segs, seg{mem: b.buf})
 		b.buf = nil
 	}
 }
 
+// openHole adds a member whose value is the text, to be filled in later.
 func (b *block) openHole(key []byte) {
 	b.key(key)
-	b.cut()
+	b.endSegment()
 	b.hole = len(b.segs)
 }
 
 // holdRange appends a range of kept as the value of a member.
 func (b *block) holdRange(from, to int64) {
-	b.cut()
+	b.endSegment()
 	b.segs = append(b.segs, seg{from: from, to: to})
 	b.held = true
 }
 
-// readable reports whether the members of the block count as text that a model reads: the block has neither text nor media, or unusually
-// large members.
-func (b *block) readable() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
+// countsAsText reports whether the members of the block count as text that a model reads: the block has neither text nor media, or
+// unusually large members.
+func (b *block) countsAsText() bool { return b.hole < 0 && !b.held && b.media == 0 || b.kept > maxClip }
 
 // clip releases the text, except for a beginning of at most maxClip bytes if capture allows that.
 func (b *block) clip(capture func(int) bool) {
@@ -158,7 +159,7 @@ func isString(raw []byte, text string) bool {
 	return len(raw) > 1 && raw[0] == '"' && bytes.Equal(rawjson.Unquote(nil, raw), []byte(text))
 }
 
-// mediaPiece keeps media for delivery as long as they are within maxMedia; a value that exceeds it goes to the spool instead.
+// mediaPiece stores the next bytes of media for delivery as long as all media are within maxMedia; a larger one goes to the spool.
 func (s *spoolWriter) mediaPiece(p []byte) {
 	if s.over {
 		s.putQuoted(p)

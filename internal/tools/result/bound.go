@@ -168,7 +168,7 @@ func (r *reading) takeBytes(p []byte, held bool) error {
 		return &TooLarge{r.o.maxFrame()}
 	}
 	if r.spoolWriter != nil {
-		return r.takeSpill(p)
+		return r.takeSpooled(p)
 	}
 	if !held {
 		if err := r.raw.write(p); err != nil {
@@ -198,8 +198,8 @@ func (r *reading) takeBytes(p []byte, held bool) error {
 	return nil
 }
 
-// takeSpill parses a piece of a result that goes to the spool, and reports progress now and then.
-func (r *reading) takeSpill(p []byte) error {
+// takeSpooled parses the next bytes of a result that goes to the spool, and reports progress now and then.
+func (r *reading) takeSpooled(p []byte) error {
 	if err := r.lexer.Feed(p); err != nil {
 		return brokenOff(err)
 	}
@@ -220,8 +220,7 @@ func (r *reading) takeSpill(p []byte) error {
 // progressEvery is the shortest time between two reports of progress; people do not look more often.
 const progressEvery = 500 * time.Millisecond
 
-// startSpooling decides that the message will be composed: the bytes that have come are read again, into the spool, and later ones go there
-// directly.
+// startSpooling decides that the message will be composed: all bytes so far are read into the spool, and later ones go there too.
 func (r *reading) startSpooling() error {
 	s := &spoolWriter{o: &r.o}
 	r.spoolWriter = s
@@ -334,21 +333,20 @@ func (r *reading) finish(err error) {
 	}
 	if err != nil {
 		r.out.Cut = err
-		r.cutOff(err)
+		r.deliverCutOff(err)
 		return
 	}
 	r.complete()
 }
 
-// finishPassing delivers a message that is not bounded. If it broke off, a request gets an error; a notification or request of the server
-// is dropped.
+// finishPassing delivers a message that is not bounded. If it broke off, a request gets an error; other messages are dropped.
 func (r *reading) finishPassing(err error) {
 	switch {
 	case err == nil:
 		r.deliverRaw()
 	case !r.prescan.method && r.o.ID != "":
 		r.out.Failed = true
-		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, r.reason(err), nil)}}, nil)
+		r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.o.ID, jsonrpc.CodeInternal, r.brokenOffText(err), nil)}}, nil)
 	}
 }
 
@@ -371,7 +369,7 @@ func (r *reading) complete() {
 	if s.failed == nil {
 		r.out.Spilled, r.out.Handle = true, s.writer.Handle()
 		var v View
-		if v, s.failed = r.view(r.ctx); s.failed == nil {
+		if v, s.failed = r.firstPage(r.ctx); s.failed == nil {
 			if r.out.Items = v.Totals.Items; r.paged() {
 				view = &v
 			}
@@ -390,8 +388,8 @@ func (r *reading) complete() {
 	r.deliver(segs, &s.kept)
 }
 
-// view reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
-func (r *reading) view(ctx context.Context) (View, error) {
+// firstPage reads page 1 of the document in the spool. It waits until that page is complete or ctx ends.
+func (r *reading) firstPage(ctx context.Context) (View, error) {
 	v := View{Handle: r.spoolWriter.writer.Handle(), Names: r.o.Names}
 	res, err := r.o.Spool.Read(r.o.Source.Principal, v.Handle)
 	if err != nil {

@@ -105,7 +105,7 @@ func (e *headAndTail) text() string {
 	})
 }
 
-// shorten returns s, a text from outside, cut at a rune boundary to at most max bytes.
+// shorten cuts s at a rune boundary to at most max bytes.
 func shorten(s string, max int) string { return limit.Short(s, max) }
 
 // unquoted returns the text of a raw JSON string.

@@ -25,7 +25,7 @@ func (c *composer) raw(text string) { c.buf = append(c.buf, text...) }
 func (c *composer) splice(segs ...seg) {
 	for _, g := range segs {
 		if g.to > g.from {
-			c.cut()
+			c.endSegment()
 			c.segs = append(c.segs, g)
 		} else {
 			c.buf = append(c.buf, g.mem...)
@@ -33,13 +33,15 @@ func (c *composer) splice(segs ...seg) {
 	}
 }
 
-func (c *composer) cut() {
+// endSegment makes the bytes in buf a segment, if there are any.
+func (c *composer) endSegment() {
 	if len(c.buf) > 0 {
 		c.segs = append(c.segs, seg{mem: c.buf})
 		c.buf = nil
 	}
 }
 
+// next appends a comma, except before the first element or member.
 func (c *composer) next() {
 	if c.comma {
 		c.buf = append(c.buf, ',')
@@ -47,6 +49,7 @@ func (c *composer) next() {
 	c.comma = true
 }
 
+// member appends a member; value is raw JSON.
 func (c *composer) member(key string, value []byte) {
 	c.next()
 	c.buf = append(append(rawjson.Quote(c.buf, key), ':'), value...)
@@ -86,13 +89,13 @@ func (s *spoolWriter) beginMessage(id jsonrpc.ID) *composer {
 	return c
 }
 
-// endMessage closes the objects that envelope left open and returns the segments of the message.
+// endMessage closes the objects that beginMessage left open and returns the segments of the message.
 func (s *spoolWriter) endMessage(c *composer) []seg {
 	c.raw("}}")
 	if s.inTask {
 		c.raw("}")
 	}
-	c.cut()
+	c.endSegment()
 	return c.segs
 }
 
@@ -191,7 +194,7 @@ func (s *spoolWriter) textBlock(handle string, text []byte, isJSON bool) []seg {
 		if isJSON {
 			kind = "application/json"
 		}
-		return []seg{{mem: entry(rawjson.Quote(nil, "plimsoll:result/"+handle), kind, text)}}
+		return []seg{{mem: resourceEntry(rawjson.Quote(nil, "plimsoll:result/"+handle), kind, text)}}
 	}
 	return []seg{{mem: appendText(nil, text)}}
 }
@@ -200,8 +203,8 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(rawjson.Quote(append(dst, `{"type":"text","text":`...), text), '}')
 }
 
-// entry returns an entry of the contents of resources/read; uri is raw JSON.
-func entry[T string | []byte](uri []byte, mime string, text T) []byte {
+// resourceEntry returns an entry of the contents of resources/read; uri is raw JSON.
+func resourceEntry[T string | []byte](uri []byte, mime string, text T) []byte {
 	b := append([]byte(`{"uri":`), uri...)
 	b = append(b, `,"mimeType":`...)
 	b = rawjson.Quote(b, mime)
@@ -209,12 +212,13 @@ func entry[T string | []byte](uri []byte, mime string, text T) []byte {
 	return append(rawjson.Quote(b, text), '}')
 }
 
+// note writes a note of the gateway's own as a block.
 func (s *spoolWriter) note(c *composer, handle, text string) {
 	c.next()
 	c.splice(s.textBlock(handle, []byte(text), false)...)
 }
 
-// mediaNote writes a note in the place of media that are not delivered.
+// mediaNote writes a note in place of media that are not delivered.
 func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	kind := "Media"
 	if b.mime != nil {
@@ -230,7 +234,7 @@ func (s *spoolWriter) mediaNote(c *composer, b *block, handle string) {
 	}
 	c.next()
 	if s.o.Method == ReadResource && b.uri != nil {
-		c.splice(seg{mem: entry(b.uri, "text/plain", text)})
+		c.splice(seg{mem: resourceEntry(b.uri, "text/plain", text)})
 		return
 	}
 	c.splice(s.textBlock(handle, []byte(text), false)...)
@@ -257,7 +261,7 @@ func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
 // PageResult returns the response to a tools/call that read a page of a kept result: the page, the notice, and the description of the page
 // in _meta. modern is Options.Modern.
 func PageResult(id jsonrpc.ID, v View, modern bool) []byte {
-	b := begin(modern)
+	b := beginResult(modern)
 	b = appendText(b, v.Page.Text)
 	b = appendText(append(b, ','), v.Notice())
 	b = append(b, ']')
@@ -269,7 +273,7 @@ func PageResult(id jsonrpc.ID, v View, modern bool) []byte {
 
 // TextResult returns the response to a tools/call with one block of text. modern is Options.Modern.
 func TextResult(id jsonrpc.ID, text string, isError, modern bool) []byte {
-	b := appendText(begin(modern), text)
+	b := appendText(beginResult(modern), text)
 	b = append(b, ']')
 	if isError {
 		b = append(b, `,"isError":true`...)
@@ -277,7 +281,8 @@ func TextResult(id jsonrpc.ID, text string, isError, modern bool) []byte {
 	return jsonrpc.ResultResponse(id, append(b, '}'))
 }
 
-func begin(modern bool) []byte {
+// beginResult returns the beginning of a tool's result, up to the first block.
+func beginResult(modern bool) []byte {
 	b := []byte{'{'}
 	if modern {
 		b = append(b, `"resultType":"complete",`...)

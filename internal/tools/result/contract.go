@@ -65,6 +65,7 @@ func (k *Contract) wrapped(v *View) []byte {
 	return nil
 }
 
+// validates reports whether a structuredContent satisfies the schema; false if that cannot be compiled.
 func (k *Contract) validates(text []byte) bool {
 	var value any
 	return k.Schema != nil && json.Unmarshal(text, &value) == nil && k.Schema.Validate(value) == nil

@@ -54,17 +54,17 @@ func (r *reading) deliverFrame(f *transport.Frame, size int64) {
 	}
 }
 
-// cutOff answers a response that did not come to its end with an error. The text that came can be read from the spool, by the handle in the
+// deliverCutOff answers a response that did not come to its end with an error. The text that came can be read from the spool, by the handle in the
 // error.
-func (r *reading) cutOff(err error) {
+func (r *reading) deliverCutOff(err error) {
 	r.out.Failed = true
-	why := r.reason(err)
+	why := r.brokenOffText(err)
 	var data []byte
 	if s := r.spoolWriter; s != nil && s.writer != nil {
 		r.lexer.Abandon()
 		if s.text == 0 || s.isErr || s.writer.Cut(shorten(err.Error(), 200)) != nil {
 			_ = s.writer.Discard()
-		} else if v, readErr := r.view(r.ctx); readErr == nil {
+		} else if v, readErr := r.firstPage(r.ctx); readErr == nil {
 			r.out.Spilled, r.out.Handle, r.out.Items = true, v.Handle, v.Totals.Items
 			names := v.names()
 			handle := rawjson.Quote(nil, v.Handle)
@@ -77,8 +77,8 @@ func (r *reading) cutOff(err error) {
 	r.deliver([]seg{{mem: jsonrpc.ErrorResponse(r.out.ID, jsonrpc.CodeInternal, why, data)}}, nil)
 }
 
-// reason returns the text that tells the model why an answer broke off.
-func (r *reading) reason(err error) string {
+// brokenOffText returns the text that tells the model why an answer broke off.
+func (r *reading) brokenOffText(err error) string {
 	who := "The server's answer"
 	if r.o.Source.Server != "" {
 		who = "The answer of " + shorten(r.o.Source.Server, 100)
@@ -147,10 +147,9 @@ func (e *early) stop() {
 	}
 }
 
-// deliverEarly waits for the items of page 1, and delivers them as the answer before the rest has come. If that cannot be done, the answer is
-// delivered at the end.
+// deliverEarly waits for the items of page 1, and delivers them as the answer before the rest has come. If that fails, it comes at the end.
 func (r *reading) deliverEarly(ctx context.Context) {
-	v, err := r.view(ctx) // waits for the items of page 1
+	v, err := r.firstPage(ctx) // waits for the items of page 1
 	if err != nil {
 		return // the answer is delivered at the end
 	}

@@ -49,6 +49,7 @@ func (l *lexer) Value(literal, name []byte, c byte) jsonstream.Action {
 	return jsonstream.Raw
 }
 
+// enter enters a container of which the members or elements are read one by one.
 func (l *lexer) enter(p place, key []byte) jsonstream.Action {
 	l.stack[l.depth] = p
 	l.depth++
@@ -102,8 +103,7 @@ const (
 // decoded reports whether the pieces of a field are its unescaped text; otherwise they are raw JSON.
 func (f field) decoded() bool { return f == fieldText || f == fieldMessage }
 
-// enteredPlace returns the place of a value that the lexer enters, and false for any other value. in is where the value stands, c its first
-// byte.
+// enteredPlace returns the place of a value that the lexer enters, and false for any other value. in is its container, c its first byte.
 func (l *lexer) enteredPlace(in place, name string, c byte) (place, bool) {
 	switch {
 	case in == inMessage && l.task && (name == "result" || name == "params") && c == '{':

@@ -39,6 +39,7 @@ func (v *View) names() Names {
 // complete reports whether the result has come to its end, unbroken.
 func (v *View) complete() bool { return v.Page.Complete && v.cut() == "" }
 
+// cut returns the reason why the result broke off; "" if it did not.
 func (v *View) cut() string {
 	if v.Page.Cut != "" {
 		return v.Page.Cut
@@ -120,8 +121,8 @@ func (v *View) Notice() string {
 	return text
 }
 
-// serverPage reports whether the document is itself one of several pages on the server. how are the arguments by which the call asked for
-// it, in brackets after a space; "" if it did not.
+// serverPage reports whether the document is itself one of several pages on the server. how has the arguments by which the call asked for
+// it, in brackets after a space; "" if it had none.
 func (v *View) serverPage() (how string, is bool) {
 	if v.Totals.ServerPage != "" {
 		return " (" + v.Totals.ServerPage + ")", true

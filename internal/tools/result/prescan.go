@@ -45,6 +45,7 @@ func (s *prescan) open(p place, _ []byte) {
 	}
 }
 
+// close ends a container. The data of a block whose kind is unknown then count as text.
 func (s *prescan) close(p place) {
 	if p == inBlock && !s.knownKind() {
 		s.text += s.data
@@ -139,8 +140,7 @@ func (s *prescan) end() {
 // maxShort bounds an id, in bytes, as internal/tools/mcp/jsonrpc does.
 const maxShort = 1 << 10
 
-// appendShort appends p to dst as far as that stays within maxShort+1 bytes: a value that is longer than maxShort is recognised by its
-// length.
+// appendShort appends p to dst as far as that stays within maxShort+1 bytes: a longer value is known by its length.
 func appendShort(dst, p []byte) []byte {
 	return append(dst, p[:min(len(p), maxShort+1-len(dst))]...)
 }

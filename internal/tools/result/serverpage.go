@@ -55,6 +55,7 @@ var (
 	pageNumbers = map[string]bool{"page": true, "currentpage": true, "pagenumber": true, "current": true}
 )
 
+// foldName returns a name in lower case without "_", "-", "." and "$".
 func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", "$", "").Replace(strings.ToLower(name))
 }
@@ -122,7 +123,7 @@ func hasPagingMember(doc []byte, at, depth int, items int64) bool {
 			inner := m.Value.Start
 			switch {
 			case name == "next" && namesPlace(value), // HAL, HubSpot
-				pageResults[name] && name != "next" && !emptyObject(value): // DynamoDB's LastEvaluatedKey
+				pageResults[name] && name != "next" && !isEmptyObject(value): // DynamoDB's LastEvaluatedKey
 				return true
 			case pagingObjects[name] && !isLastPage(rawjson.Get(value, "after").Of(value)): // Datadog
 				return true
@@ -172,7 +173,8 @@ func namesPlace(next []byte) bool {
 	return false
 }
 
-func emptyObject(value []byte) bool {
+// isEmptyObject reports whether a JSON object has no members.
+func isEmptyObject(value []byte) bool {
 	for range rawjson.Members(value, 0) {
 		return false
 	}

@@ -54,7 +54,7 @@ type spoolWriter struct {
 // maxHead bounds the beginning of the text that is delivered if the spool fails, in bytes.
 const maxHead = 4 << 10
 
-// open begins a block, or notes what else begins at this place.
+// open begins a block, or the members of another container.
 func (s *spoolWriter) open(p place, key []byte) {
 	s.prescan.open(p, key)
 	switch p {
@@ -70,7 +70,7 @@ func (s *spoolWriter) open(p place, key []byte) {
 	}
 }
 
-// close ends what began at this place. A block whose kind is not known and that does not fit into memory goes to the spool as media.
+// close ends a container. A block whose kind is unknown and that does not fit into memory goes to the spool as media.
 func (s *spoolWriter) close(p place) {
 	defer s.prescan.close(p)
 	switch p {
@@ -78,12 +78,12 @@ func (s *spoolWriter) close(p place) {
 		s.block.closeObject()
 	case inBlock, inEntry:
 		s.block.closeObject()
-		s.block.cut()
+		s.block.endSegment()
 		if p == inBlock && s.block.held && !s.knownKind() && !s.capture(int(s.data)) {
 			s.mediaToSpool(s.from, s.kept.size)
 			s.block.media, s.block.segs, s.block.hole, s.block.unknown = s.data, nil, -1, true
 		}
-		s.keep(s.block)
+		s.keepBlock(s.block)
 		s.block = nil
 	}
 }
@@ -94,9 +94,9 @@ const maxNotes = 4
 // perBlock is the estimated memory of a block beside its bytes, in bytes.
 const perBlock = 256
 
-// keep adds a complete block to those that will be delivered. If there is no room for it its text, unless the spool has that already, goes
-// into the spool; a block with media is only counted as dropped.
-func (s *spoolWriter) keep(b *block) {
+// keepBlock adds a complete block to those that will be delivered. If there is no room for it, its text goes into the spool, unless the
+// spool has it already; a block with media is only counted as dropped.
+func (s *spoolWriter) keepBlock(b *block) {
 	if b.broken && b.hole < 0 && b.media == 0 { // a client may refuse all of a result for a block that lacks, say, its address
 		return
 	}
@@ -105,7 +105,7 @@ func (s *spoolWriter) keep(b *block) {
 		s.notes++
 	}
 	// Members beyond the usual few are read by a model as text is.
-	if s.keptSize+size > MaxKept || b.media > 0 && s.notes > maxNotes || b.readable() && !s.capture(b.kept) {
+	if s.keptSize+size > MaxKept || b.media > 0 && s.notes > maxNotes || b.countsAsText() && !s.capture(b.kept) {
 		s.blocksOmitted = s.blocksOmitted || b.media == 0
 		switch {
 		case b.held, b.media > 0:
@@ -209,7 +209,7 @@ func (s *spoolWriter) shrinkBlocks() {
 	s.remaining, s.captured = s.reserve(), 0
 	left := s.blocks[:0]
 	for _, b := range s.blocks {
-		if b.readable() && !s.capture(b.kept) {
+		if b.countsAsText() && !s.capture(b.kept) {
 			s.dropped++
 			continue
 		}
@@ -230,6 +230,7 @@ func (s *spoolWriter) shrinkBlocks() {
 	}
 }
 
+// mime returns the media type of the block under way; "" if it names none or a very long one.
 func (s *spoolWriter) mime() string {
 	if s.block == nil || s.block.mime == nil || len(s.block.mime) > 128 {
 		return ""
@@ -246,8 +247,8 @@ func (s *spoolWriter) taskPiece(p []byte) {
 	}
 }
 
-// smallPiece collects a value that is small as a rule. One that is larger than MaxMember is dropped from the answer; if it is a part of the text it
-// goes to the spool.
+// smallPiece collects a value that is usually small. One that is larger than MaxMember is dropped from the answer; if it is part of the
+// text it goes to the spool.
 func (s *spoolWriter) smallPiece(p []byte) {
 	if !s.tooLarge && len(s.small)+len(p) <= MaxMember {
 		s.small = append(s.small, p...)
@@ -302,7 +303,7 @@ func (s *spoolWriter) end() {
 		if isValidMember([]byte(`""`), s.small) {
 			b := newBlock()
 			b.segs, b.kept = []seg{{mem: append([]byte{}, s.small...)}}, len(s.small)
-			s.keep(b)
+			s.keepBlock(b)
 		}
 		return
 	}

@@ -106,9 +106,8 @@ func (a *Account) Observe(r journal.Record) {
 // Listed is the tool of a row that is of the list of tools; it has no calls.
 const Listed = "tools/list"
 
-// count calls to with the tally of a tool, and wakes the writer. After Close it does nothing. Of more than maxServers servers the rest share
-// one name.
-func (a *Account) count(server, tool string, to func(*tally)) {
+// count calls update with the tally of a tool, and wakes the writer. After Close it does nothing. Servers beyond maxServers share one name.
+func (a *Account) count(server, tool string, update func(*tally)) {
 	server, tool = clip(server), clip(tool)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +124,7 @@ func (a *Account) count(server, tool string, to func(*tally)) {
 			a.pending[server] = tools
 		}
 	}
-	to(tallyOf(tools, tool))
+	update(tallyOf(tools, tool))
 	a.signal()
 }
 
@@ -176,8 +175,7 @@ func (a *Account) signal() {
 	}
 }
 
-// Flush writes what was added since the last time. What could not be written is kept and
-// written with the next.
+// Flush writes what was added since the last time. The next one writes what could not be written.
 func (a *Account) Flush() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -248,6 +246,7 @@ const lockWait = 5 * time.Second
 
 var errLockWait = fmt.Errorf("another process did not release it within %v", lockWait)
 
+// document returns access to the book at a path.
 func document(path string) store.Document[book] {
 	return store.Document[book]{
 		File:   store.File{Path: path, Lock: filepath.Join(filepath.Dir(path), ".lock"), Max: maxFile, Kept: atomicfile.Durable},
@@ -331,9 +330,8 @@ type Row struct {
 	Deferred         int `json:"-"`
 }
 
-// Read lists what is kept in dir, the largest sum of bytes first. The error tells of files
-// that could not be read; the rows of the others are there nevertheless. A directory that
-// is not there has none.
+// Read returns the rows of all files in dir, the largest sum of bytes first; none if there is no such directory. The error tells of files
+// that could not be read; the rows of the others are returned nevertheless.
 func Read(dir string) ([]Row, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

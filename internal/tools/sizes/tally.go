@@ -60,7 +60,7 @@ func (t *tally) add(e journal.ToolCalled, now time.Time) {
 	t.Steps[step(e.UpstreamBytes)]++
 }
 
-// merge adds the counts of o; the definition is that of the later one.
+// merge adds the counts of o; the size of the definitions becomes that of the later one.
 func (t *tally) merge(o *tally) {
 	t.Calls += o.Calls
 	t.Spilled += o.Spilled
@@ -98,8 +98,7 @@ func (t *tally) isPlausible() bool {
 	return true
 }
 
-// percentile returns the size that this part of all results, 0 to 1, does not exceed, in bytes. It is rounded up to the end of its step; 0
-// if there are no calls.
+// percentile returns the size that this part of all results, 0 to 1, does not exceed, in bytes. It is rounded up to a step; 0 without calls.
 func (t *tally) percentile(part float64) int64 {
 	var total int64
 	for _, n := range t.Steps {

@@ -104,7 +104,7 @@ func (d *document) planUnwrap(e entry, was map[string][]byte) {
 		d.servers = append(d.servers, s)
 		return
 	}
-	edits, why := e.unwrap(was[key(e.place())])
+	edits, why := e.unwrap(was[placeKey(e.place())])
 	s.Action, s.Why = Undone, why
 	if edits == nil {
 		s.Action = Left
@@ -115,7 +115,8 @@ func (d *document) planUnwrap(e entry, was map[string][]byte) {
 	d.servers = append(d.servers, s)
 }
 
-func key(place []string) string { return strings.Join(place, "\x00") }
+// placeKey returns the keys that lead to an entry as one text, for a map.
+func placeKey(place []string) string { return strings.Join(place, "\x00") }
 
 // originals returns the original texts of the wrapped entries that can be restored exactly, by the key of their place. Those are the entries
 // whose text equals that which wrapping the backup gives. The map is empty if backup is nil or invalid.
@@ -127,7 +128,7 @@ func (d *document) originals(backup []byte) map[string][]byte {
 	now := map[string][]byte{}
 	for _, e := range d.entries {
 		if e.isWrapped() && e.text() != nil {
-			now[key(e.place())] = e.text()
+			now[placeKey(e.place())] = e.text()
 		}
 	}
 	old, err := parse(d.path, backup, d.agents)
@@ -144,10 +145,10 @@ func (d *document) originals(backup []byte) map[string][]byte {
 			continue
 		}
 		for _, e := range made.entries {
-			if text, ok := now[key(e.place())]; ok && bytes.Equal(text, e.text()) {
+			if text, ok := now[placeKey(e.place())]; ok && bytes.Equal(text, e.text()) {
 				for _, o := range old.entries {
-					if key(o.place()) == key(e.place()) {
-						was[key(o.place())] = o.text()
+					if placeKey(o.place()) == placeKey(e.place()) {
+						was[placeKey(o.place())] = o.text()
 					}
 				}
 			}
@@ -233,8 +234,8 @@ func insertFront(data []byte, open, n int, values []string, quote func(string) [
 	return rawjson.Edit{Span: span{Start: open, End: open}, With: b}
 }
 
-// removeFront returns the edit that removes the first n strings of an array: the inverse of insertFront. places are the spans of all
-// elements.
+// removeFront returns the edit that removes the first n strings of an array, as insertFront has inserted them. open is the offset just
+// after the opening bracket, places are the spans of all elements.
 func removeFront(data []byte, open int, places []span, n int) rawjson.Edit {
 	end := places[n-1].End
 	if len(places) > n {

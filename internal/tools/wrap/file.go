@@ -84,7 +84,8 @@ func (f file) write(path string, body []byte, mode fs.FileMode) error {
 	return folder.Chmod(name, mode) // regardless of the umask
 }
 
-func (f file) backup() string {
+// backupPath returns the path of the file's backup. Servers and agents of one file have separate backups.
+func (f file) backupPath() string {
 	if f.agents { // servers and agents of one file are wrapped and undone separately
 		return f.target + ".agents" + BackupSuffix
 	}
@@ -96,7 +97,7 @@ func Backup(path string, agents bool) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	return file{target: path, agents: agents}.backup()
+	return file{target: path, agents: agents}.backupPath()
 }
 
 // Preview returns the file's bytes and the change that Apply would make.
@@ -123,8 +124,8 @@ func Apply(path string, o Options) (Change, error) {
 		return c, err
 	}
 	already := slices.ContainsFunc(c.Servers, func(s Server) bool { return s.Action == Already })
-	if _, err := os.Stat(f.backup()); err != nil || !already {
-		if err := f.write(f.backup(), f.data, 0o600); err != nil {
+	if _, err := os.Stat(f.backupPath()); err != nil || !already {
+		if err := f.write(f.backupPath(), f.data, 0o600); err != nil {
 			return c, fmt.Errorf("no backup could be written, so nothing was done: %w", err)
 		}
 	}
@@ -144,7 +145,7 @@ func PreviewUndo(path string, agents bool) (before []byte, c Change, err error) 
 
 // planUndo returns the change that unwraps the file, and the content of its backup: nil if there is no backup. It writes nothing.
 func (f file) planUndo() (c Change, backup []byte, err error) {
-	backup, err = readLimited(f.backup())
+	backup, err = readLimited(f.backupPath())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, nil, fmt.Errorf("the backup cannot be read: %w", err)
 	}
@@ -182,5 +183,5 @@ func Undo(path string, agents bool) (Change, error) {
 			return c, nil
 		}
 	}
-	return c, os.Remove(f.backup())
+	return c, os.Remove(f.backupPath())
 }

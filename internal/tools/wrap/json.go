@@ -57,14 +57,13 @@ func equalValues(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// treeOf parses a copy of data, because later the comments in it are blanked. It adds the line end that the parser needs behind a last
-// comment.
+// treeOf parses a copy of data, whose comments are blanked later, with a line end behind, as a last comment needs it.
 func treeOf(data []byte) (hujson.Value, error) {
 	return hujson.Parse(append(bytes.Clone(data), '\n'))
 }
 
-// where matches the position in an error of the parser.
-var where = lazy.Regexp(`line (\d+), column (\d+)`)
+// errorPosition matches the position in an error of the parser.
+var errorPosition = lazy.Regexp(`line (\d+), column (\d+)`)
 
 // parseJSON finds the entries in a file of JSON, which may have comments and trailing commas. With agents it looks only for the agents of an
 // editor, and finding none is no error.
@@ -83,7 +82,7 @@ func parseJSON(path string, data []byte, agents bool) (*document, error) {
 	tree, err := treeOf(data[base:])
 	if err != nil {
 		e := &Error{Path: path, Text: "this is not valid JSON, not even with comments: correct it and try again"}
-		if m := where().FindStringSubmatch(err.Error()); m != nil {
+		if m := errorPosition().FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])
 			e.Text = "not valid JSON at column " + m[2] + ": correct it and try again"
 			if last := 1 + bytes.Count(bytes.TrimSpace(data), []byte("\n")); e.Line > last {
@@ -185,7 +184,8 @@ func (o object) get(key string) (found *member, times int) {
 	return found, times
 }
 
-func (o object) object(key string) (object, bool) {
+// memberObject returns the object that is the value of a key; false if there is none.
+func (o object) memberObject(key string) (object, bool) {
 	m, _ := o.get(key)
 	if m == nil {
 		return object{}, false
@@ -193,6 +193,7 @@ func (o object) object(key string) (object, bool) {
 	return objectOf(m.node, o.base)
 }
 
+// stringOf returns the text of a JSON string; false for any other value.
 func stringOf(v *hujson.Value) (string, bool) {
 	l, ok := v.Value.(hujson.Literal)
 	if !ok || l.Kind() != '"' {
@@ -247,19 +248,19 @@ func (d *document) findServers(root object) {
 	d.addSection(root, named("VS Code"), plainEntry, "servers")
 	d.addSection(root, named("VS Code"), plainEntry, "mcp.servers")
 	// `mcp` is opencode's and Crush's; VS Code's settings have `mcp.servers`, opencode 2 as well.
-	mcp, ok := root.object("mcp")
+	mcp, ok := root.memberObject("mcp")
 	if !ok {
 		return
 	}
 	d.addSection(root, named("opencode"), argvEntry, "mcp")
-	if _, ok := mcp.object("servers"); ok {
+	if _, ok := mcp.memberObject("servers"); ok {
 		d.addSection(root, named("VS Code"), anyEntry, "mcp", "servers")
 	}
 }
 
 // keysIn returns the keys of the object that is the value of a key.
 func (o object) keysIn(key string) (keys []string) {
-	below, _ := o.object(key)
+	below, _ := o.memberObject(key)
 	for _, m := range below.members {
 		keys = append(keys, m.key)
 	}

@@ -209,10 +209,11 @@ func (f *fields) text(key string) string {
 		f.fail(fmt.Errorf("its %s is no text", key))
 		return ""
 	}
-	return f.filled(key, s)
+	return f.fillIn(key, s)
 }
 
-func (f *fields) filled(key, text string) string {
+// fillIn returns text, the value of key, with its placeholders replaced. A failure is recorded in f.err.
+func (f *fields) fillIn(key, text string) string {
 	out, err := f.from.replacePlaceholders(text)
 	if err != nil {
 		f.fail(fmt.Errorf("its %s: %w", key, err))
@@ -228,7 +229,7 @@ func (f *fields) texts(key string, values []any) (out []string) {
 			f.fail(fmt.Errorf("a value of its %s is no text", key))
 			return nil
 		}
-		out = append(out, f.filled(key, s))
+		out = append(out, f.fillIn(key, s))
 	}
 	return out
 }
@@ -248,7 +249,7 @@ func (f *fields) pairs(key string) (out []header) {
 	for name, v := range m {
 		switch v := v.(type) {
 		case string:
-			out = append(out, header{name, f.filled(key+"."+name, v)})
+			out = append(out, header{name, f.fillIn(key+"."+name, v)})
 		case bool, float64, int64, json.Number:
 			out = append(out, header{name, fmt.Sprint(v)})
 		default:

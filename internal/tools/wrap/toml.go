@@ -108,7 +108,7 @@ func (s *tomlScan) scanFile() bool {
 		}
 		start := s.i
 		brackets := 1
-		if s.i++; s.at('[') {
+		if s.i++; s.isAt('[') {
 			brackets, s.i = 2, s.i+1
 		}
 		keys, path, ok := s.key()
@@ -116,7 +116,7 @@ func (s *tomlScan) scanFile() bool {
 			return false
 		}
 		for range brackets {
-			if s.blank(); !s.at(']') {
+			if s.skipBlanks(); !s.isAt(']') {
 				return false
 			}
 			s.i++
@@ -142,7 +142,7 @@ func (s *tomlScan) scanFile() bool {
 // element returns the path of the newest server in the array.
 func (s *tomlScan) element() []string { return []string{table, strconv.Itoa(s.servers - 1)} }
 
-// skip skips white space, line ends and comments; blank skips only spaces and tabs.
+// skip skips white space, line ends and comments.
 func (s *tomlScan) skip() {
 	for s.i < len(s.b) {
 		switch s.b[s.i] {
@@ -158,25 +158,27 @@ func (s *tomlScan) skip() {
 	}
 }
 
-func (s *tomlScan) blank() {
+// skipBlanks skips spaces and tabs.
+func (s *tomlScan) skipBlanks() {
 	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\t') {
 		s.i++
 	}
 }
 
-func (s *tomlScan) at(c byte) bool { return s.i < len(s.b) && s.b[s.i] == c }
+// isAt reports whether the next byte is c.
+func (s *tomlScan) isAt(c byte) bool { return s.i < len(s.b) && s.b[s.i] == c }
 
 // key reads a key of one or more segments with dots between, and returns their places and names; ok is false if there is no valid key here.
 func (s *tomlScan) key() (spans []span, path []string, ok bool) {
 	for {
-		s.blank()
+		s.skipBlanks()
 		start := s.i
-		if s.at('"') || s.at('\'') {
+		if s.isAt('"') || s.isAt('\'') {
 			if !s.str() {
 				return nil, nil, false
 			}
 		} else {
-			for s.i < len(s.b) && bareKey(s.b[s.i]) {
+			for s.i < len(s.b) && isBareKeyByte(s.b[s.i]) {
 				s.i++
 			}
 		}
@@ -191,14 +193,15 @@ func (s *tomlScan) key() (spans []span, path []string, ok bool) {
 			}
 		}
 		spans, path = append(spans, at), append(path, name)
-		if s.blank(); !s.at('.') {
+		if s.skipBlanks(); !s.isAt('.') {
 			return spans, path, true
 		}
 		s.i++
 	}
 }
 
-func bareKey(c byte) bool {
+// isBareKeyByte reports whether TOML allows c in a key without quotes.
+func isBareKeyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
@@ -216,12 +219,12 @@ func unquoteTOML(raw []byte) (string, bool) {
 // not understood. inline says that it is in an inline table.
 func (s *tomlScan) scanAssignment(prefix []string, inline bool) bool {
 	keys, path, ok := s.key()
-	if !ok || !s.at('=') {
+	if !ok || !s.isAt('=') {
 		return false
 	}
 	s.i++
-	s.blank()
-	a := assignment{path: append(append([]string(nil), prefix...), path...), keys: keys, inline: inline, table: s.at('{')}
+	s.skipBlanks()
+	a := assignment{path: append(append([]string(nil), prefix...), path...), keys: keys, inline: inline, table: s.isAt('{')}
 	start := s.i
 	if !s.value(a.path) {
 		return false
@@ -250,11 +253,11 @@ func (s *tomlScan) value(path []string) bool {
 	case '{':
 		s.i++
 		for {
-			if s.skip(); s.at('}') {
+			if s.skip(); s.isAt('}') {
 				s.i++
 				return true
 			}
-			if s.at(',') {
+			if s.isAt(',') {
 				s.i++
 				continue
 			}
@@ -277,11 +280,11 @@ func (s *tomlScan) value(path []string) bool {
 func (s *tomlScan) array(path []string, each func(span)) bool {
 	s.i++
 	for {
-		if s.skip(); s.at(']') {
+		if s.skip(); s.isAt(']') {
 			s.i++
 			return true
 		}
-		if s.at(',') {
+		if s.isAt(',') {
 			s.i++
 			continue
 		}
@@ -310,7 +313,7 @@ func (s *tomlScan) str() bool {
 			}
 			if bytes.HasPrefix(s.b[s.i:], long) {
 				// Up to two more may belong to the text.
-				for s.i += 3; s.at(quote); s.i++ {
+				for s.i += 3; s.isAt(quote); s.i++ {
 				}
 				return true
 			}

@@ -23,6 +23,7 @@ func (e *tomlEntry) assignmentAfter(a assignment, key string, value []byte) []by
 	return append(append(append(append(b, dotted...), key...), " = "...), value...)
 }
 
+// rename returns the edit that replaces the name at a span.
 func (e *tomlEntry) rename(at span, name string) rawjson.Edit {
 	return rawjson.Edit{Span: at, With: []byte(name)}
 }
@@ -53,7 +54,7 @@ func tomlTable(values []header) []byte {
 // tomlKey returns a key, without quotes if that is possible.
 func tomlKey(name string) []byte {
 	for i := range len(name) {
-		if !bareKey(name[i]) {
+		if !isBareKeyByte(name[i]) {
 			return quoteTOML(name)
 		}
 	}

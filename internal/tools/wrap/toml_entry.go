@@ -27,7 +27,7 @@ func (e *tomlEntry) server() Server {
 	s := Server{Name: e.key, Client: "Codex", Line: lineOf(e.d.data, e.start)}
 	if e.listed {
 		s.Name, s.Client = "mcp", "Vibe"
-		if name, _ := e.word("name"); name != "" {
+		if name, _ := e.stringValue("name"); name != "" {
 			s.Name = name
 		}
 	}
@@ -49,8 +49,8 @@ func (e *tomlEntry) get(key ...string) (assignment, bool) {
 	return assignment{}, false
 }
 
-// has reports whether the entry has the key, as a value or as a table.
-func (e *tomlEntry) has(key string) bool {
+// hasKey reports whether the entry has the key, as a value or as a table.
+func (e *tomlEntry) hasKey(key string) bool {
 	for _, a := range e.assignments {
 		if len(a.path) > 2 && a.path[2] == key {
 			return true
@@ -64,8 +64,7 @@ func (e *tomlEntry) has(key string) bool {
 	return false
 }
 
-// tableStrings returns the strings of a table of the entry and their assignments, in the file's order; ok is false if the table has another
-// value.
+// tableStrings returns the strings of a table of the entry and their assignments, in the file's order; false for any other table.
 func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok bool) {
 	for _, a := range e.assignments {
 		if len(a.path) < 3 || a.path[2] != key || len(a.path) == 3 && a.table {
@@ -80,10 +79,11 @@ func (e *tomlEntry) tableStrings(key string) (all []header, at []assignment, ok 
 	return all, at, true
 }
 
-func (e *tomlEntry) command() (string, bool) { return e.word("command") }
+// command implements entry.
+func (e *tomlEntry) command() (string, bool) { return e.stringValue("command") }
 
-// word returns the text of a key of the entry; ok is false if it is missing or not a string.
-func (e *tomlEntry) word(key string) (string, bool) {
+// stringValue returns the text of a key of the entry; ok is false if it is missing or not a string.
+func (e *tomlEntry) stringValue(key string) (string, bool) {
 	a, ok := e.get(key)
 	if !ok {
 		return "", false
@@ -107,6 +107,7 @@ func (e *tomlEntry) argsList() (a assignment, values []string, places []span, ok
 	return a, values, places, ok
 }
 
+// arguments implements entry; it returns nil if the arguments are not all strings.
 func (e *tomlEntry) arguments() []string {
 	_, values, _, ok := e.argsList()
 	if !ok {
@@ -180,22 +181,22 @@ func (e *tomlEntry) wrapRemote(o Options, url assignment) ([]rawjson.Edit, strin
 	if r.url, ok = unquoteTOML(url.value.Of(e.d.data)); !ok || r.url == "" {
 		return nil, whyNoText
 	}
-	if e.has("oauth") || e.has("oauth_resource") || e.has("scopes") {
+	if e.hasKey("oauth") || e.hasKey("oauth_resource") || e.hasKey("scopes") {
 		return nil, whyOAuth
 	}
 	transport, hasTransport := e.get("transport")
 	if e.listed {
-		if e.has("auth") {
+		if e.hasKey("auth") {
 			return nil, whyOAuth
 		}
-		if set, _ := e.word("api_key_env"); set != "" {
+		if set, _ := e.stringValue("api_key_env"); set != "" {
 			return nil, whyVibeKey
 		}
 		if !hasTransport || transport.table {
 			return nil, whyForm // Vibe itself refuses it
 		}
 	}
-	if e.has("args") || e.has("env") || e.has("env_vars") || e.has("bearer_token") {
+	if e.hasKey("args") || e.hasKey("env") || e.hasKey("env_vars") || e.hasKey("bearer_token") {
 		return nil, whyForm // Codex itself refuses it
 	}
 	headers, leaves, ok1 := e.tableStrings(e.headers())

@@ -85,10 +85,12 @@ type found struct {
 	toml   *tomlEntry
 }
 
+// Home implements [profile.Servers]: the agent's home, working folder and environment.
 func (w *starter) Home() profile.Home {
 	return profile.Home{Dir: w.start.Home, Work: w.start.Project, Get: w.envValue}
 }
 
+// Project implements [profile.Servers]: the folder that the agent starts in, and whether the user trusts it.
 func (w *starter) Project() (folder string, trusted bool) {
 	return w.start.Project, !w.start.Untrusted
 }
@@ -103,15 +105,21 @@ func (w *starter) envValue(name string) string {
 	return ""
 }
 
-func (w *starter) Note(text string)  { w.out.Notes = append(w.out.Notes, text) }
+// Note adds a note for the user.
+func (w *starter) Note(text string) { w.out.Notes = append(w.out.Notes, text) }
+
+// Refuse records why nothing can be done.
 func (w *starter) Refuse(why string) { w.out.Why = why }
 
+// Insert adds arguments in front of the agent's own.
 func (w *starter) Insert(args ...string) {
 	w.out.Argv = slices.Insert(w.out.Argv, w.start.Word+1, args...)
 }
 
+// Set adds a variable to the agent's environment.
 func (w *starter) Set(variable, value string) { w.out.Env = append(w.out.Env, variable+"="+value) }
 
+// File plans a private file for the run and returns its path.
 func (w *starter) File(name string, body []byte) string {
 	path := filepath.Join(w.start.Folder, name)
 	w.out.Files = append(w.out.Files, profile.File{Path: path, Body: body})
@@ -131,7 +139,7 @@ func (w *starter) Given(flag string) bool {
 	return false
 }
 
-// Around records that a server cannot be wrapped for this run: it notes the reason, and marks the server as Left.
+// Around records that a server cannot be wrapped for this run: it adds a note with the reason, and marks the server as Left.
 func (w *starter) Around(name, why string) {
 	w.Note("the server " + name + " goes around Plimsoll: " + why + "; `plimsoll mcp wrap` can rewrite its file")
 	for i := range w.out.Servers {
@@ -141,6 +149,7 @@ func (w *starter) Around(name, why string) {
 	}
 }
 
+// Read returns the bytes of a settings file; nil if it cannot be read.
 func (w *starter) Read(file string) []byte {
 	data, err := w.start.ReadFile(file)
 	if err != nil {
@@ -149,6 +158,7 @@ func (w *starter) Read(file string) []byte {
 	return data
 }
 
+// Load is Take for a file that it reads; without the file it does nothing.
 func (w *starter) Load(file string, take func(place []string, name string) bool) {
 	if data := w.Read(file); data != nil {
 		w.Take(file, data, take)
@@ -205,7 +215,7 @@ func (w *starter) Wrapped(yield func(profile.Server)) {
 			from, _ := wrappedFrom(s.Args)
 			s.Remote = from < 0
 		} else {
-			variables, _ := f.object.object("environment")
+			variables, _ := f.object.memberObject("environment")
 			for _, m := range variables.members {
 				if value, ok := stringOf(m.node); ok && strings.HasPrefix(m.key, "PLIMSOLL_MCP_") {
 					s.Hidden = append(s.Hidden, profile.Variable{Name: m.key, Value: value})
@@ -238,8 +248,9 @@ func (w *starter) Offered(yield func(profile.Offered)) {
 	}
 }
 
+// isBareName reports whether a name needs no quotes as a key of TOML.
 func isBareName(name string) bool {
-	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !bareKey(byte(r)) }) < 0
+	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !isBareKeyByte(byte(r)) }) < 0
 }
 
 // Plain returns JSON without comments and trailing commas; nil if data is not valid.
@@ -260,8 +271,7 @@ func (w *starter) Plain(data []byte) []byte {
 	return plain
 }
 
-// entry returns a found server's entry as plain JSON, with only these keys (all if none are given); nil for an entry of TOML or an invalid
-// one.
+// entry returns a found server's entry as plain JSON, with only these keys (none means all); nil for TOML or an invalid entry.
 func (w *starter) entry(f found, keys []string) []byte {
 	if f.toml != nil {
 		return nil

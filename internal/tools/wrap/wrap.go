@@ -225,8 +225,8 @@ func (o Options) argsBefore(name string) []string {
 	return args
 }
 
-// Before returns Plimsoll's command and the words to put in front of the server's own command in its arguments, for a server from another
-// protocol. gateway is "" if the server is wrapped already or is Plimsoll itself.
+// Before returns Plimsoll's command and the arguments to put in front of a server's own command, for a server that another protocol names.
+// gateway is "" if the server is wrapped already or is Plimsoll itself.
 func (o Options) Before(name, command string, args []string) (gateway string, front []string) {
 	if _, ok := wrappedFrom(args); ok || isPlimsoll(command) {
 		return "", nil

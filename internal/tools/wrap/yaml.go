@@ -33,8 +33,7 @@ func (yamlFormat) read(data []byte) (map[string]any, error) {
 	return value, nil
 }
 
-// numbered returns a list as an object with its indices as keys, so that servers in lists have a place like all others; any other value is
-// unchanged.
+// numbered returns a list as an object with its indices as keys, so that servers in lists have a place too; other values are unchanged.
 func numbered(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -219,7 +218,7 @@ func parseYAML(path string, data []byte) (*document, error) {
 				e.name, e.line = section.Content[i-1].Value, section.Content[i-1].Line
 				e.path = []string{s.key, e.name}
 			}
-			if n.Kind != yaml.MappingNode || s.key == "extensions" && builtIn(n) {
+			if n.Kind != yaml.MappingNode || s.key == "extensions" && isBuiltIn(n) {
 				continue
 			}
 			d.entries = append(d.entries, e)
@@ -231,8 +230,8 @@ func parseYAML(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// builtIn reports whether an extension of Goose is not an MCP server but built into Goose.
-func builtIn(n *yaml.Node) bool {
+// isBuiltIn reports whether an extension of Goose is not an MCP server but built into Goose.
+func isBuiltIn(n *yaml.Node) bool {
 	kind := yamlGet(n, "type").value
 	return kind != nil && kind.Value != "stdio" && kind.Value != "streamable_http" && kind.Value != "sse"
 }

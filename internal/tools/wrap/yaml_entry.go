@@ -33,6 +33,7 @@ func (e *yamlEntry) place() []string { return e.path }
 // text returns nil: it is not known exactly where an entry ends.
 func (e *yamlEntry) text() []byte { return nil }
 
+// command implements entry; ok is false if the value is not a string.
 func (e *yamlEntry) command() (string, bool) {
 	n := yamlGet(e.node, e.key).value
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
@@ -56,6 +57,7 @@ func (e *yamlEntry) arguments() (out []string) {
 	return out
 }
 
+// isWrapped reports whether the entry has a command whose arguments are those that wrapping writes.
 func (e *yamlEntry) isWrapped() bool {
 	if _, ok := e.command(); !ok {
 		return false

@@ -61,8 +61,8 @@ func (e *yamlEntry) leaf(p pair) (l leaf, ok bool) {
 	return leaf{name: p.key.Value, value: p.value.Value, key: key, text: text}, true
 }
 
-// set reports whether one of the keys has a value that is not empty.
-func (e *yamlEntry) set(keys ...string) bool {
+// isSet reports whether one of the keys has a value that is not empty.
+func (e *yamlEntry) isSet(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		n := yamlGet(e.node, key).value
 		return n != nil && n.ShortTag() != "!!null" && (n.Kind == yaml.ScalarNode && n.Value != "" || len(n.Content) > 0)
@@ -73,11 +73,11 @@ func (e *yamlEntry) set(keys ...string) bool {
 // entry must be left. at is the member with the address.
 func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 	switch {
-	case e.set("auth", "oauth"):
+	case e.isSet("auth", "oauth"):
 		return nil, whyOAuth
-	case e.set("requestOptions"):
+	case e.isSet("requestOptions"):
 		return nil, whyRequestOptions
-	case e.set("env_keys"):
+	case e.isSet("env_keys"):
 		return nil, whyFilled
 	case yamlGet(e.node, "args").value != nil:
 		return nil, whyForm
@@ -122,7 +122,7 @@ func (e *yamlEntry) wrapRemote(o Options, at pair) ([]rawjson.Edit, string) {
 	if len(headers) == 0 && !o.Remote {
 		return nil, whyLogin
 	}
-	if p := yamlGet(e.node, e.variables()); p.value != nil && len(headers) > 0 || e.set(e.variables()) {
+	if p := yamlGet(e.node, e.variables()); p.value != nil && len(headers) > 0 || e.isSet(e.variables()) {
 		empty, ok := e.removeEmptyMapping(p)
 		if !ok {
 			return nil, whyForm

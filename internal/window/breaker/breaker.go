@@ -101,8 +101,8 @@ func New(o Options) *Breaker {
 	return &Breaker{o: o, cells: map[key]*cell{}}
 }
 
-// Overflow counts a provider's refusal of a request for its length, which may lower the model's working limit. It returns the changes it
-// made, those of recovery that were due among them: mostly none.
+// Overflow counts a provider's refusal of a request for its length, which may lower the model's working limit. It returns the changes that
+// it made, with steps of recovery that were due; mostly none.
 func (b *Breaker) Overflow(upstream, model string) []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,11 +122,10 @@ func (b *Breaker) Overflow(upstream, model string) []Change {
 	}
 	first := c.overflows[0]
 	c.overflows = nil
-	return append(changes, c.goDown(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
+	return append(changes, c.lower(k, now, fmt.Sprintf("%d refusals for length in %v", b.o.Overflows, now.Sub(first).Round(time.Second)))...)
 }
 
-// OutOfMemory records that the agent's own process was killed for lack of memory. It trips all
-// models at once and returns the changes.
+// OutOfMemory lowers the limits of all models at once, because the agent was killed for lack of memory, and returns the changes.
 func (b *Breaker) OutOfMemory() []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,11 +137,11 @@ func (b *Breaker) OutOfMemory() []Change {
 		b.cells[everything] = c
 	}
 	c.since = now
-	return append(changes, c.goDown(everything, now, "the agent was killed for lack of memory")...)
+	return append(changes, c.lower(everything, now, "the agent was killed for lack of memory")...)
 }
 
-// goDown goes down one level, if there is one.
-func (c *cell) goDown(k key, now time.Time, reason string) []Change {
+// lower lowers the limit by one level and returns the change; nil if it is at the lowest.
+func (c *cell) lower(k key, now time.Time, reason string) []Change {
 	next := 1
 	if c.step <= 1 {
 		next = 0
@@ -154,7 +153,7 @@ func (c *cell) goDown(k key, now time.Time, reason string) []Change {
 	return []Change{{Upstream: k.upstream, Model: k.model, State: Tripped, Factor: steps[next], Reason: reason, At: now}}
 }
 
-// State returns what counts for a model, and the steps of recovery since somebody asked.
+// State returns the present state of a model, and the steps of recovery that were due since the last call.
 func (b *Breaker) State(upstream, model string) (State, []Change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,7 +168,7 @@ func (b *Breaker) State(upstream, model string) (State, []Change) {
 	return State{Factor: factor, Strict: factor < 1}, changes
 }
 
-// Sweep takes all steps of recovery that are due, and forgets what has nothing to tell.
+// Sweep takes all steps of recovery that are due, returns them, and forgets models with full limits and no recent overflow.
 func (b *Breaker) Sweep() []Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -184,6 +183,7 @@ func (b *Breaker) Sweep() []Change {
 	return changes
 }
 
+// factor returns the factor of the limit; 1 for a nil cell.
 func (c *cell) factor() float64 {
 	if c == nil {
 		return 1
@@ -191,8 +191,8 @@ func (c *cell) factor() float64 {
 	return steps[c.step]
 }
 
-// takeSteps takes the steps of recovery of one cell that are due, and returns them. It forgets a cell that is whole again and has no recent
-// overflow. The lock is held.
+// takeSteps takes the steps of recovery of one cell that are due, and returns them. It forgets a cell that is at the full limit again and
+// has no recent overflow. The caller holds the lock.
 func (b *Breaker) takeSteps(k key, c *cell, now time.Time) []Change {
 	if c == nil {
 		return nil
@@ -216,8 +216,8 @@ func (b *Breaker) takeSteps(k key, c *cell, now time.Time) []Change {
 	return changes
 }
 
-// makeRoom makes room for one more model: it forgets the one that was quiet for longest, a whole one before a tripped one. The state of all
-// models together stays. The lock is held.
+// makeRoom makes room for one more model: it forgets the one that was quiet for longest, one with the full limit before one with a lowered
+// limit. The state of all models together stays. The caller holds the lock.
 func (b *Breaker) makeRoom(now time.Time) []Change {
 	var changes []Change
 	for {
@@ -244,6 +244,7 @@ func (b *Breaker) makeRoom(now time.Time) []Change {
 	}
 }
 
+// before reports whether c is to be forgotten before o: one with the full limit before one without, then the one that was quiet for longer.
 func (c *cell) before(o *cell) bool {
 	if (c.step == full) != (o.step == full) {
 		return c.step == full

@@ -31,7 +31,7 @@ type Speaker struct {
 	profile.Origin
 }
 
-// SpeakerOf reads what a request says of itself.
+// SpeakerOf returns what a request's headers and contents tell about who speaks; the zero Speaker for an unknown client.
 func SpeakerOf(h http.Header, r *wire.Request) Speaker {
 	a, ok := profile.OfUserAgent(h.Get("User-Agent"))
 	if !ok {
@@ -49,7 +49,7 @@ func SpeakerOf(h http.Header, r *wire.Request) Speaker {
 	return s
 }
 
-// Typed lists the parts of a message that a person typed, by their positions. Each of them is one text.
+// Typed returns the indices of the parts of a message that a person typed. It is nil if the client's form does not prove any.
 func (s Speaker) Typed(r *wire.Request, message int) []int {
 	m := &r.Messages[message]
 	a, known := profile.Find(s.Client)
@@ -92,8 +92,8 @@ func Subscription(h http.Header) bool {
 // DefaultPatience is the time for which any client is taken to wait for the first byte of an answer. Some give up after 20 seconds.
 const DefaultPatience = 15 * time.Second
 
-// Patience returns how long a request may be kept waiting before the first byte of its answer, without its client giving it up: what was
-// measured of a client that is known, and at most half of what a client says that it waits.
+// Patience returns how long a request may be kept waiting for the first byte of its answer before its client gives up: as measured for a
+// known client, and at most half of the timeout that a client names.
 func Patience(h http.Header) time.Duration {
 	patience := DefaultPatience
 	if a, ok := profile.OfUserAgent(h.Get("User-Agent")); ok && a.Patience > 0 {

@@ -29,9 +29,8 @@ type Sizes struct {
 	Messages []int // of each message of the request
 }
 
-// Measure returns the cost of a request as it would be sent. It is called several times for
-// one compaction, with requests that differ little, and must not depend on anything but
-// the request.
+// Measure returns the sizes of a request as it would be sent. It is called several times for one compaction, with requests that differ
+// little, and must depend on the request alone.
 type Measure func(*wire.Request) Sizes
 
 // A Goal is the aim of a compaction, in tokens.
@@ -74,11 +73,15 @@ func (g Goal) withDefaults() Goal {
 	return g
 }
 
-// leaves reports whether a request is to be left alone: the client compacts in it, and it was not refused yet.
-func (g Goal) leaves(r *wire.Request) bool { return !g.NoModel && r.Bypass.Room() == wire.RoomNever }
+// leavesAlone reports whether the request must not be changed: the client compacts its history by means of it, and the provider has not
+// refused it.
+func (g Goal) leavesAlone(r *wire.Request) bool {
+	return !g.NoModel && r.Bypass.Room() == wire.RoomNever
+}
 
-// enough returns the size that is accepted when the target cannot be reached without touching the newest messages.
-func (g Goal) enough() int {
+// goodEnough returns the size in tokens that is accepted when the target cannot be reached without touching the newest messages: minGain of
+// the limit below the trigger.
+func (g Goal) goodEnough() int {
 	return max(g.Target, g.Trigger-int(minGain*float64(g.Limit)))
 }
 
@@ -166,7 +169,7 @@ func New(o Options) *Compactor {
 	return &Compactor{o: o}
 }
 
-// AsksModel reports whether Compact may ask a model for a summary, which takes seconds.
+// AsksModel reports whether Compact may ask a model for a summary, for which a request waits seconds.
 func (c *Compactor) AsksModel() bool { return c.o.Style == Model }
 
 // Spent returns the tokens that model summaries have used so far, and their budget.
@@ -218,7 +221,7 @@ func (r *Result) Changed() bool { return r.Patches != nil }
 // must stay is over goal.Limit, the context's, or an edit that failed; the result then is the view as it was, with the cost of a summary.
 func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	goal = goal.withDefaults()
-	if !goal.DropReasoning || goal.leaves(v.Request) {
+	if !goal.DropReasoning || goal.leavesAlone(v.Request) {
 		return c.climbLadder(ctx, v, measure, goal)
 	}
 	next, thoughts, err := reasoning.Without(v.Request, 0)
@@ -251,7 +254,7 @@ func (c *Compactor) Compact(ctx context.Context, v *View, measure Measure, goal 
 func (c *Compactor) climbLadder(ctx context.Context, v *View, measure Measure, goal Goal) (Result, error) {
 	before := measure(v.Request)
 	unchanged := Result{Request: v.Request, Before: before.Total, After: before.Total}
-	if before.Total <= goal.Target || goal.leaves(v.Request) {
+	if before.Total <= goal.Target || goal.leavesAlone(v.Request) {
 		return unchanged, ctx.Err()
 	}
 	w := newWork(ctx, c, v, measure, before, goal)
@@ -263,7 +266,7 @@ func (c *Compactor) climbLadder(ctx context.Context, v *View, measure Measure, g
 			total := w.sizes.Total
 			rung(w, level)
 			if level == levelRelax && w.sizes.Total < total {
-				w.noteRung(RungRelax)
+				w.addRung(RungRelax)
 			}
 		}
 	}
@@ -294,13 +297,14 @@ var ladder = []func(*work, level){
 	(*work).dropToLine,
 }
 
-// dropUnread drops the messages before the provider's own compaction, which the provider does not read, if that makes the request smaller.
+// dropUnread drops the messages before the provider's own compaction, which the provider does not read, unless that does not make the
+// request smaller.
 func (w *work) dropUnread(at level) {
 	n := w.base.Unread()
 	if at != levelSpare || n == 0 {
 		return
 	}
-	before := w.state()
+	before := w.saveState()
 	for i := range n {
 		w.dropped[i] = true
 	}
@@ -308,7 +312,7 @@ func (w *work) dropUnread(at level) {
 		w.restoreState(before)
 		return
 	}
-	w.noteRung(RungUnread)
+	w.addRung(RungUnread)
 }
 
 // A level is a degree of intrusion: each allows more of the messages to be changed.
@@ -320,19 +324,19 @@ const (
 	levelOpen               // all but the task and the newest user message may be dropped, results of the open unit cut
 )
 
-// needsLevel reports whether the request is still so large that a level has to be tried.
+// needsLevel reports whether the request is still so large that level l has to be tried.
 func (w *work) needsLevel(l level) bool {
 	switch l {
 	case levelSpare:
 		return true
 	case levelRelax:
-		return w.sizes.Total > w.goal.enough()
+		return w.sizes.Total > w.goal.goodEnough()
 	}
 	return w.sizes.Total > w.goal.Limit
 }
 
-// aim returns the size at which a level stops: the target, or on levelOpen the limit, since the running turn is cut only as far as it must
-// be.
+// aim returns the size in tokens at which a level stops: the target, or on levelOpen the limit, since the running turn is cut only as far
+// as it must be.
 func (w *work) aim(l level) int {
 	if l == levelOpen {
 		return w.goal.Limit

@@ -18,8 +18,9 @@ const (
 	openLeast = 256 // of a result of the running turn, at the very last
 )
 
-// keptBytes returns how many bytes stay of a result that is cut. set, if above 0, replaces the size derived from the window.
-func (g Goal) keptBytes(set int) int {
+// keepBytes returns how many bytes of a result stay when it is cut: set if that is above 0, else a size derived from the window; half of it
+// with Strict.
+func (g Goal) keepBytes(set int) int {
 	keep := min(max(g.Limit/cutShare, cutLeast), cutMost)
 	if set > 0 {
 		keep = set
@@ -32,26 +33,26 @@ func (g Goal) keptBytes(set int) int {
 
 // cutResults cuts large results to their head and tail. On levelOpen it cuts them shorter until the request fits.
 func (w *work) cutResults(at level) {
-	keep := w.goal.keptBytes(w.c.o.ResultBytes)
+	keep := w.goal.keepBytes(w.c.o.ResultBytes)
 	if at < levelOpen {
 		if w.c.o.WholeResults {
 			return
 		}
 		if w.applyCandidates(w.largeResults(at, keep), w.aim(at)) {
-			w.noteRung(RungCut)
+			w.addRung(RungCut)
 		}
 		return
 	}
 	for ; keep >= openLeast && w.sizes.Total > w.aim(at) && w.err == nil; keep /= 2 {
 		if w.applyCandidates(w.largeResults(at, keep), w.aim(at)) {
-			w.noteRung(RungOpen)
+			w.addRung(RungOpen)
 		}
 	}
 }
 
-// largeResults returns the results that a level may cut, and for which cutting to keep bytes saves more than keep bytes.
+// largeResults returns the results that may be cut on a level, and for which cutting to keep bytes saves more than keep bytes.
 func (w *work) largeResults(at level, keep int) (list []candidate) {
-	w.forTouchable(at, func(i int) {
+	w.forEditable(at, func(i int) {
 		for j := range w.base.Messages[i].Parts {
 			t := target{i, j}
 			p := &w.base.Messages[i].Parts[j]
@@ -60,15 +61,15 @@ func (w *work) largeResults(at level, keep int) (list []candidate) {
 				continue
 			}
 			if _, saves := shortenResult(w.base, p, keep); saves > keep {
-				list = append(list, candidate{t, action{keep: keep}, w.share(i, saves)})
+				list = append(list, candidate{t, action{keep: keep}, w.bytesCost(i, saves)})
 			}
 		}
 	})
 	return list
 }
 
-// Bound cuts the results of tools that are larger than Options.ResultBytes, in the messages from index from on. It returns the request with
-// them cut, and those messages as they were, one a line; r itself and nil if there are none, or if an edit cannot be made.
+// Bound cuts tool results that are larger than Options.ResultBytes in the messages with index from and later. It returns the changed
+// request and those messages as they were, one JSON value a line; r itself and nil if there are none, or if an edit cannot be made.
 func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []byte) {
 	if c.o.ResultBytes <= 0 || c.o.WholeResults {
 		return r, nil
@@ -106,7 +107,7 @@ func (c *Compactor) Bound(r *wire.Request, from int) (next *wire.Request, cut []
 	return next, cut
 }
 
-// readableBytes returns the bytes of a result that the model reads.
+// readableBytes returns the size of the part of a result that the model reads.
 func readableBytes(p *wire.Part) (size int) {
 	if !p.Raw.IsZero() {
 		return p.Raw.Len()
@@ -117,15 +118,15 @@ func readableBytes(p *wire.Part) (size int) {
 	return size
 }
 
-// A shortening holds the texts that the rung "cut" puts into a result: whole, which replaces all of it, or by its index one for each text
-// that was too long.
+// A shortening holds the texts that replace those of a result that is cut: whole for all of it, or in texts one for each text that was too
+// long, by its index.
 type shortening struct {
 	texts map[int]string
 	whole string
 }
 
-// shortenResult returns the shortening of a result's texts to about keep bytes each, and the bytes it saves, 0 when it is not worth it. A result
-// of many texts, or of none, becomes one text, unless it declares tools.
+// shortenResult returns the shortening of a result's texts to about keep bytes each, and the bytes that it saves, 0 when it is not worth
+// it. A result of many texts, or of none, becomes one text, unless it declares tools.
 func shortenResult(r *wire.Request, p *wire.Part, keep int) (s shortening, saves int) {
 	size := readableBytes(p)
 	for i, t := range p.Texts {
@@ -159,7 +160,8 @@ const (
 	cutEnd   = " bytes out of this result here to make room; its beginning and its end are kept]\n"
 )
 
-// cutText returns text cut to about keep bytes, with a line in the middle that gives the number of bytes cut out, earlier cuts included.
+// cutText returns text cut to about keep bytes, with a line in the middle that says how many bytes were cut out, earlier cuts included. A
+// shorter text is returned as it is.
 func cutText(text string, keep int) string {
 	before := 0
 	if _, rest, ok := strings.Cut(text, cutBegin); ok {
@@ -171,7 +173,7 @@ func cutText(text string, keep int) string {
 	return limit.Cut(text, keep, func(cut int) string { return cutBegin + strconv.Itoa(cut+before) + cutEnd })
 }
 
-// resultText returns all that a result says, as one text.
+// resultText returns a result as one text; one that is a JSON object as JSON.
 func resultText(r *wire.Request, p *wire.Part) string {
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw)) // names and numbers between the texts count too

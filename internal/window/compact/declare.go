@@ -9,9 +9,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// pinDeclaring marks the units that must stay because something in them makes tools known or settles how the model works (see
-// [wire.Part].Declares): without the result that made a tool known, a call of it is refused or not understood. A unit of which all tools
-// are named again later may go. In the last level the oldest of these units may go too.
+// pinDeclaring marks the units that must stay because a part of them declares tools or settles how the model works (see
+// [wire.Part].Declares): without the result that declared a tool, a call of it is refused or not understood. A unit may go if all its tools
+// are declared again later. On the last level the oldest of these units may go too.
 func (l *layout) pinDeclaring(r *wire.Request) {
 	var later map[string]bool // what is declared behind a unit
 	for u := len(l.units) - 1; u >= 0; u-- {
@@ -47,7 +47,7 @@ func (l *layout) pinDeclaring(r *wire.Request) {
 	slices.Reverse(l.between)
 }
 
-// pinUnit marks a unit as one that stays. A number out of range is ignored.
+// pinUnit marks unit u as one that must stay. A number out of range is ignored.
 func (l *layout) pinUnit(u int) {
 	if l.stays == nil {
 		l.stays = make([]bool, len(l.units))
@@ -57,13 +57,13 @@ func (l *layout) pinUnit(u int) {
 	}
 }
 
-// pinned reports whether a unit must stay where it is at a level.
+// pinned reports whether unit u must stay on a level.
 func (l *layout) pinned(u int, at level) bool {
 	return l.stays != nil && l.stays[u] && at < levelOpen
 }
 
 // declaredKeys returns keys for what a part declares: for each tool the path of names that leads to it, for each setting its name. A part
-// without such names gets a key like no other: it is an instruction, or a change of the tools on which the next one builds.
+// without such names, an instruction or an update of earlier tools, gets a key that no other part has.
 func declaredKeys(r *wire.Request, p *wire.Part) (keys []string) {
 	raw := r.Raw(p.Span)
 	switch {
@@ -77,7 +77,7 @@ func declaredKeys(r *wire.Request, p *wire.Part) (keys []string) {
 			}
 		}
 	case p.Kind == wire.Result, p.End == wire.Closes, rawjson.Get(raw, "tools") != rawjson.Span{}:
-		keys = appendTools(nil, raw, "", 0)
+		keys = appendToolKeys(nil, raw, "", 0)
 	}
 	if len(keys) == 0 {
 		keys = append(keys, strconv.Itoa(p.Span.Start))
@@ -88,8 +88,9 @@ func declaredKeys(r *wire.Request, p *wire.Part) (keys []string) {
 // toolDepth bounds the nesting in which names of tools are looked for: a tool in a namespace in a list of an item has depth 4.
 const toolDepth = 8
 
-// appendTools appends to keys the names of the tools in a JSON value, each with path in front. Descriptions of arguments are skipped.
-func appendTools(keys []string, raw []byte, path string, depth int) []string {
+// appendToolKeys appends to keys the names of the tools in a JSON value, each behind path. It does not look into descriptions of arguments,
+// nor deeper than toolDepth.
+func appendToolKeys(keys []string, raw []byte, path string, depth int) []string {
 	if depth > toolDepth || len(raw) == 0 {
 		return keys
 	}
@@ -99,7 +100,7 @@ func appendTools(keys []string, raw []byte, path string, depth int) []string {
 			if err != nil {
 				break
 			}
-			keys = appendTools(keys, at.Of(raw), path, depth+1)
+			keys = appendToolKeys(keys, at.Of(raw), path, depth+1)
 		}
 	case '{':
 		name, kind := "", ""
@@ -124,7 +125,7 @@ func appendTools(keys []string, raw []byte, path string, depth int) []string {
 		}
 		for m, err := range rawjson.Members(raw, 0) {
 			if key := string(m.Key); err == nil && key != "parameters" && !strings.HasSuffix(key, "schema") {
-				keys = appendTools(keys, m.Value.Of(raw), path, depth+1)
+				keys = appendToolKeys(keys, m.Value.Of(raw), path, depth+1)
 			}
 		}
 	}

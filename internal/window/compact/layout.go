@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// standing is the treatment that is allowed for a unit.
+// standing is the treatment that a unit, a message or a call with its results, may get.
 type standing uint8
 
 const (
@@ -32,8 +32,8 @@ type layout struct {
 	covered  int        // number of units up to that compaction
 }
 
-// layOut returns the layout of a conversation. Its newest minMessages messages are spared, with the units they belong to.
-func layOut(r *wire.Request, minMessages int) *layout {
+// newLayout returns the layout of a conversation. Its newest minMessages messages are spared, with the units they belong to.
+func newLayout(r *wire.Request, minMessages int) *layout {
 	l := &layout{units: r.Units(), first: -1, latest: -1}
 	l.standing = make([]standing, len(l.units))
 	some := -1 // the first user message, whoever wrote it
@@ -57,14 +57,14 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	spared := len(r.Messages) - minMessages
 	began := false // the model has spoken
 	for u, unit := range l.units {
-		began = began || assistants(r, unit)
+		began = began || beginsWithAssistant(r, unit)
 		switch {
 		case u < l.covered:
 			l.standing[u] = covered
 			l.at = max(l.at, unit.To)
-		case l.holds(u, l.first) || l.holds(u, l.latest):
+		case l.contains(u, l.first) || l.contains(u, l.latest):
 			l.standing[u] = sacred
-			if l.holds(u, l.first) {
+			if l.contains(u, l.first) {
 				l.at = unit.To
 			}
 		case unit.Open:
@@ -88,7 +88,7 @@ func layOut(r *wire.Request, minMessages int) *layout {
 	return l
 }
 
-// setCovered sets edge and covered by the provider's newest compaction in the request, if there is one.
+// setCovered sets edge and covered by the newest compaction in the request that the provider itself has made, if there is one.
 func (l *layout) setCovered(r *wire.Request) {
 	edge, part := r.Edge()
 	if part == 0 {
@@ -100,16 +100,18 @@ func (l *layout) setCovered(r *wire.Request) {
 	}
 }
 
-func holds(m *wire.Message, kind wire.PartKind) bool {
+// hasPart reports whether a message has a part of a kind.
+func hasPart(m *wire.Message, kind wire.PartKind) bool {
 	return slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == kind })
 }
 
-func (l *layout) holds(u, message int) bool {
+// contains reports whether a message is in unit u; false for the index -1.
+func (l *layout) contains(u, message int) bool {
 	return message >= 0 && l.units[u].From <= message && message < l.units[u].To
 }
 
-// hasNoCalls reports whether a unit has no call and no result. Before the task such a unit is a client's opening words: Gemini CLI sets up
-// the context and lets the model confirm it.
+// hasNoCalls reports whether a unit contains neither calls nor results. Before the task such a unit is a client's own opening: Gemini CLI
+// sets up the context and lets the model confirm it.
 func hasNoCalls(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
 		for _, p := range r.Messages[i].Parts {
@@ -121,7 +123,7 @@ func hasNoCalls(r *wire.Request, u wire.Unit) bool {
 	return true
 }
 
-// isSystem reports whether a unit has system messages alone.
+// isSystem reports whether all messages of a unit are system messages.
 func isSystem(r *wire.Request, u wire.Unit) bool {
 	for i := u.From; i < u.To; i++ {
 		if r.Messages[i].Role != wire.RoleSystem {
@@ -131,17 +133,18 @@ func isSystem(r *wire.Request, u wire.Unit) bool {
 	return true
 }
 
-type speaker uint8
+// author says who wrote a message.
+type author uint8
 
 const (
-	byOthers speaker = iota
-	byUser           // the user's own words, or media the user gave
-	byClient         // a user's message that the client wrote
+	byOthers author = iota
+	byUser          // the user's own words, or media the user gave
+	byClient        // a user's message that the client wrote
 )
 
 // authorOf returns the author of a user's message: byUser if it has words of the user or media, byClient if all its words are the client's;
 // byOthers for an earlier summary, for results, and for other roles.
-func authorOf(r *wire.Request, i int) speaker {
+func authorOf(r *wire.Request, i int) author {
 	m := &r.Messages[i]
 	if m.Role != wire.RoleUser {
 		return byOthers
@@ -151,7 +154,7 @@ func authorOf(r *wire.Request, i int) speaker {
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case wire.Media:
-			if !holds(m, wire.Result) { // beside a result it is what the tool showed
+			if !hasPart(m, wire.Result) { // beside a result it is what the tool showed
 				return byUser
 			}
 		case wire.Text:
@@ -171,7 +174,8 @@ func authorOf(r *wire.Request, i int) speaker {
 	return found
 }
 
-// droppable returns the units that a level may summarise or drop, oldest first; one of l.between comes before the unit in front of it.
+// droppable returns the units that may be summarised or dropped on a level, oldest first; one of l.between comes before the unit in front
+// of it.
 func (l *layout) droppable(at level) (units []int) {
 	for u, s := range l.standing {
 		if !l.pinned(u, at) && (s == free || s == newest && at >= levelRelax || s == preamble && at >= levelOpen) {
@@ -186,15 +190,15 @@ func (l *layout) droppable(at level) (units []int) {
 	return units
 }
 
-// anchorUnits returns the units that have to stay though they are among the first n of units. While Anthropic's model is in the middle of a
-// turn with tools, that turn must begin with the thinking it began with, and behind a summary it would begin with the first unit that is
-// kept. So the last unit with thinking before that one stays; and where a user's message would begin a turn only because the results before
-// it went, those stay too.
+// anchorUnits returns which of the first n of units must not be dropped. While Anthropic's model is in the middle of a turn with tools,
+// that turn must begin with the thinking it began with, and behind a summary it would begin with the first unit that is kept. So the last
+// unit with thinking before that one stays; and where a user's message would begin a turn only because the results before it went, those
+// stay too.
 func (l *layout) anchorUnits(r *wire.Request, units []int, n int) (stay []int) {
 	if !r.Dialect.Rules().SignedThinking {
 		return nil
 	}
-	if start := l.answer(r, l.currentTurn(r, nil), nil); start == len(l.units) || !thinks(r, l.units[start]) {
+	if start := l.firstAnswer(r, l.currentTurn(r, nil), nil); start == len(l.units) || !beginsWithReasoning(r, l.units[start]) {
 		return nil
 	}
 	gone := make(map[int]bool, n)
@@ -203,20 +207,20 @@ func (l *layout) anchorUnits(r *wire.Request, units []int, n int) (stay []int) {
 	}
 	for {
 		turn := l.currentTurn(r, gone)
-		kept := l.answer(r, turn, gone)
-		if kept == len(l.units) || thinks(r, l.units[kept]) {
+		kept := l.firstAnswer(r, turn, gone)
+		if kept == len(l.units) || beginsWithReasoning(r, l.units[kept]) {
 			return stay
 		}
 		u := kept - 1
-		for u >= turn && !(gone[u] && thinks(r, l.units[u])) {
+		for u >= turn && !(gone[u] && beginsWithReasoning(r, l.units[u])) {
 			u--
 		}
 		if u < turn { // the turn began earlier before its results went
 			u = turn - 2
-			for u >= 0 && !assistants(r, l.units[u]) {
+			for u >= 0 && !beginsWithAssistant(r, l.units[u]) {
 				u--
 			}
-			if u < 0 || !gone[u] || !holds(&r.Messages[l.units[u].To-1], wire.Result) {
+			if u < 0 || !gone[u] || !hasPart(&r.Messages[l.units[u].To-1], wire.Result) {
 				return stay
 			}
 		}
@@ -235,7 +239,7 @@ func (l *layout) currentTurn(r *wire.Request, gone map[int]bool) (turn int) {
 			switch m := &r.Messages[i]; {
 			case m.Role == wire.RoleAssistant:
 				answering = false
-			case m.Role == wire.RoleUser && holds(m, wire.Result):
+			case m.Role == wire.RoleUser && hasPart(m, wire.Result):
 				answering = true
 			case m.Role == wire.RoleUser && !answering:
 				turn = u + 1
@@ -245,20 +249,22 @@ func (l *layout) currentTurn(r *wire.Request, gone map[int]bool) (turn int) {
 	return turn
 }
 
-// answer returns the first unit at or after u that begins with an assistant message and is not gone; the number of units if there is none.
-func (l *layout) answer(r *wire.Request, u int, gone map[int]bool) int {
-	for u < len(l.units) && (gone[u] || !assistants(r, l.units[u])) {
+// firstAnswer returns the first unit at or after u that begins with an assistant's message and is not in gone; the number of units if there
+// is none.
+func (l *layout) firstAnswer(r *wire.Request, u int, gone map[int]bool) int {
+	for u < len(l.units) && (gone[u] || !beginsWithAssistant(r, l.units[u])) {
 		u++
 	}
 	return u
 }
 
-func assistants(r *wire.Request, u wire.Unit) bool {
+// beginsWithAssistant reports whether a unit's first message is the assistant's.
+func beginsWithAssistant(r *wire.Request, u wire.Unit) bool {
 	return r.Messages[u.From].Role == wire.RoleAssistant
 }
 
-// thinks reports whether a unit begins with the model's reasoning.
-func thinks(r *wire.Request, u wire.Unit) bool {
+// beginsWithReasoning reports whether a unit begins with the model's reasoning.
+func beginsWithReasoning(r *wire.Request, u wire.Unit) bool {
 	parts := r.Messages[u.From].Parts
-	return assistants(r, u) && len(parts) > 0 && parts[0].Kind == wire.Reasoning
+	return beginsWithAssistant(r, u) && len(parts) > 0 && parts[0].Kind == wire.Reasoning
 }

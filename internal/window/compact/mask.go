@@ -37,13 +37,13 @@ func (w *work) maskResults(at level) {
 		return // the running turn needs what it just asked for
 	}
 	if w.applyCandidates(w.maskCandidates(at), w.aim(at)) {
-		w.noteRung(RungMask)
+		w.addRung(RungMask)
 	}
 }
 
-// maskCandidates returns the results and media that a level may replace by a line, where that saves maskWorth bytes.
+// maskCandidates returns the results and media that may be replaced by a line on a level, where that saves at least maskWorth bytes.
 func (w *work) maskCandidates(at level) (list []candidate) {
-	w.forTouchable(at, func(i int) {
+	w.forEditable(at, func(i int) {
 		m := &w.base.Messages[i]
 		for j := range m.Parts {
 			p, t := &m.Parts[j], target{i, j}
@@ -51,7 +51,7 @@ func (w *work) maskCandidates(at level) (list []candidate) {
 				continue
 			}
 			switch {
-			case p.Kind == wire.Media && m.Role == wire.RoleUser && !m.Plain && inside(m, p):
+			case p.Kind == wire.Media && m.Role == wire.RoleUser && !m.Plain && isContentBlock(m, p):
 			case p.Kind == wire.Result && w.base.TakesText(p):
 			default:
 				continue
@@ -60,18 +60,19 @@ func (w *work) maskCandidates(at level) (list []candidate) {
 			if text == "" || p.Span.Len()-len(text) < maskWorth {
 				continue
 			}
-			list = append(list, candidate{t, action{mask: true}, w.share(i, p.Span.Len()-len(text))})
+			list = append(list, candidate{t, action{mask: true}, w.bytesCost(i, p.Span.Len()-len(text))})
 		}
 	})
 	return list
 }
 
-func inside(m *wire.Message, p *wire.Part) bool {
+// isContentBlock reports whether a part is one of several blocks in the message's content, and not all of it.
+func isContentBlock(m *wire.Message, p *wire.Part) bool {
 	return m.Content.Contains(p.Span) && m.Content != p.Span
 }
 
-// maskLine returns the line that replaces a part: how large it was, from which tool, how it can be read again, and what stands out in it;
-// "" when the part is such a line already.
+// maskLine returns the line that replaces a part: its size, its tool, how it can be read again, and lines of it that stand out; "" if the
+// part is such a line already.
 func (w *work) maskLine(t target) string {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	if p.Kind == wire.Media {
@@ -112,12 +113,12 @@ func (w *work) maskLine(t target) string {
 		b.WriteString(maskBegan)
 		b.WriteString(began)
 	}
-	lines, mark := w.failed(t), maskHeld
+	lines, mark := w.failureLines(t), maskHeld
 	if said := w.digests[t]; said != "" {
 		b.WriteString(maskHeld + said + "]")
 		return b.String()
 	}
-	for line := range strings.Lines(w.notable(t)) {
+	for line := range strings.Lines(w.notableLines(t)) {
 		if line = strings.TrimSpace(line); line != began && !strings.Contains(lines, line) {
 			b.WriteString(mark)
 			b.WriteString(line)
@@ -133,34 +134,34 @@ func (w *work) maskLine(t target) string {
 	return b.String()
 }
 
-// unmasked returns the lines of its result that a mask quotes; failed is true if lines about failures are among them.
-func unmasked(mask string) (text string, failed bool) {
+// quotedLines returns the lines of its result that a mask quotes; failed is true if lines about failures are among them.
+func quotedLines(mask string) (text string, failed bool) {
 	mask, lines, failed := strings.Cut(strings.TrimSuffix(mask, "]"), maskFailed)
 	_, text, _ = strings.Cut(mask, maskHeld)
 	return strings.TrimSpace(text + "\n" + lines), failed
 }
 
-// held returns how many lines that stand out a mask may quote of a result.
-func (w *work) held() int {
+// maxNotable returns how many notable lines of a result a mask may quote.
+func (w *work) maxNotable() int {
 	if w.goal.Since > 0 {
 		return heldLinesDone
 	}
 	return 1
 }
 
-// failed returns the lines of a result that report failures, "" when there are none.
-func (w *work) failed(t target) string {
+// failureLines returns the lines of a result that report failures, "" when there are none.
+func (w *work) failureLines(t target) string {
 	w.readResults()
 	return w.failures[t]
 }
 
-// notable returns the lines of a result that stand out in the conversation, "" when there are none.
-func (w *work) notable(t target) string {
+// notableLines returns the lines of a result that stand out in the conversation, "" when there are none.
+func (w *work) notableLines(t target) string {
 	w.readResults()
 	return w.notes[t]
 }
 
-// readResults fills in notes and failures for all results, once.
+// readResults fills in notes and failures for all results. Only the first call does anything.
 func (w *work) readResults() {
 	if w.notes != nil {
 		return
@@ -171,7 +172,7 @@ func (w *work) readResults() {
 		all[i] = i
 	}
 	turns, from := w.turnsOf(all)
-	for i, line := range extract.Notable(turns, heldLine, w.held()) {
+	for i, line := range extract.Notable(turns, heldLine, w.maxNotable()) {
 		if line != "" {
 			w.notes[from[i]] = line
 		}
@@ -198,7 +199,7 @@ func describeMedia(list []wire.MediaSource) string {
 	return "one " + name
 }
 
-// clipFirstLine returns the first line of a text that has at least 3 bytes, cut to n bytes; "" if there is none in the first 4 KiB.
+// clipFirstLine returns the first line of a text with at least 3 bytes, cut to n bytes; "" if there is none in the first 4 KiB.
 func clipFirstLine(text string, n int) string {
 	for line := range strings.Lines(text[:min(len(text), 4096)]) {
 		line = strings.TrimSpace(line)
@@ -213,7 +214,7 @@ func clipFirstLine(text string, n int) string {
 	return ""
 }
 
-// toolName returns the name of the tool that a result came from, "" if its call is not there: most dialects name the tool only in the call.
+// toolName returns the name of the tool that a result came from, "" if its call is missing: most dialects name the tool only in the call.
 func (w *work) toolName(t target) string {
 	if w.tools == nil {
 		w.tools = map[target]string{}
@@ -234,14 +235,14 @@ func (w *work) toolName(t target) string {
 	return w.tools[t]
 }
 
-// applyAction makes the change of one action in a draft. A large result that is masked is passed to Options.Keep before.
+// applyAction makes the change of one action in a draft. A large result that is masked is stored by Options.Keep first.
 func (w *work) applyAction(d *wire.Draft, t target, a action) {
 	p := &w.base.Messages[t.message].Parts[t.part]
 	switch {
 	case a.mask && p.Kind == wire.Media:
 		d.ReplacePart(t.message, t.part, wire.TextElement(w.base.Dialect, w.base.Messages[t.message].Role, w.maskLine(t)))
 	case a.mask:
-		w.keepWhole(t)
+		w.storeResult(t)
 		d.ReplaceResult(t.message, t.part, w.maskLine(t))
 	default:
 		s, _ := shortenResult(w.base, p, a.keep)

@@ -60,7 +60,7 @@ func (b *SummaryBreaker) Try() bool {
 	return true
 }
 
-// Done records the outcome of asking, one of those of a [Summary], and returns for how long the summarizer is not asked now, or 0.
+// Done records the outcome of asking, one of those of a [Summary], and returns for how long the summarizer is not to be asked now, or 0.
 func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,8 @@ func (b *SummaryBreaker) Done(outcome string) time.Duration {
 	return b.rest
 }
 
-// askSummarizer calls ask with a time limit, unless the summarizer is left alone, and reports the outcome. It returns ask's error, or errResting.
+// askSummarizer calls ask with a time limit and reports the outcome. It returns ask's error, or errResting without calling it while the
+// summarizer is not to be asked.
 func (w *work) askSummarizer(ask func(context.Context) error) error {
 	if !w.c.o.Breaker.Try() {
 		w.c.reportSummary(Summary{Outcome: SummarySkipped, Err: errResting})
@@ -106,6 +107,7 @@ func (w *work) askSummarizer(ask func(context.Context) error) error {
 	return err
 }
 
+// reportSummary passes s to Options.Summaries, if that is set.
 func (c *Compactor) reportSummary(s Summary) {
 	if c.o.Summaries != nil {
 		c.o.Summaries(s)

@@ -29,8 +29,8 @@ const (
 	fills = 2
 )
 
-// summarise puts a summary in place of old units, of as few as it takes to reach the aim; a model may be asked for it. It does nothing with
-// the style Off.
+// summarise puts a summary in place of old units, of as few as it takes to reach the aim; a model may be asked to write it. With the style
+// Off it does nothing.
 func (w *work) summarise(at level) {
 	if w.c.o.Style == Off {
 		return
@@ -41,12 +41,12 @@ func (w *work) summarise(at level) {
 	whole := min(max(aim/summaryShare, min(aim/2, summaryEnough), min(aim-aim/4, summaryFew), summaryLeast), summaryMost)
 	room := whole
 	n := 0
-	before := w.state()
+	before := w.saveState()
 	for try := 0; try < tries && w.sizes.Total > aim && w.err == nil && w.ctx.Err() == nil; try++ {
 		more := w.unitsToDrop(units, n, w.sizes.Total-aim, room)
 		if more == n {
 			// Everything there is went in: only the summary itself can be shorter.
-			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.enough() {
+			if room /= 2; n == 0 || room < summaryLeast || room < whole/2 && w.sizes.Total <= w.goal.goodEnough() {
 				break
 			}
 		}
@@ -60,47 +60,47 @@ func (w *work) summarise(at level) {
 	}
 }
 
-// retryFewer summarises fewer units if the summary took less room than was kept for it and the request is well below the aim. If that does
-// not fit, it goes back. before is the state without a summary.
+// retryFewer summarises fewer units if the summary came out shorter than planned and the request is well below the aim. If that does not
+// fit, it restores the present state. before is the state without a summary.
 func (w *work) retryFewer(units []int, aim int, before state) {
-	room := w.noted()
+	room := w.summaryTokens()
 	if w.note == "" || w.verbatim != "" || room == 0 || aim-w.sizes.Total < aim/spareShare || w.err != nil || w.ctx.Err() != nil {
 		return
 	}
-	after := w.state()
+	after := w.saveState()
 	w.restoreState(before)
 	if !w.replaceBySummary(units, w.unitsToDrop(units, 0, w.sizes.Total-aim, room), room, aim) || w.sizes.Total > aim {
 		w.restoreState(after)
 	}
 }
 
-// unitsToDrop returns how many of the first units have to be dropped to free need tokens and the room tokens of a summary; n of them are
-// dropped already.
-func (w *work) unitsToDrop(units []int, n, need, room int) int {
+// unitsToDrop returns how many of the first units have to be dropped to free need tokens and the room tokens that a summary will take.
+// dropped of them are dropped already.
+func (w *work) unitsToDrop(units []int, dropped, need, room int) int {
 	if w.note != "" {
 		room = 0 // it is in the total already
 	}
 	saved, summaries := 0, 0
-	for n < len(units) {
+	for dropped < len(units) {
 		// A summary takes no more than half of what it stands for, and what an earlier one took. One of a single turn would
 		// have no room to say what was done in it.
 		if saved+summaries-min(room, saved/2+summaries) >= need && saved/2+summaries >= min(room, summaryFair) {
 			break
 		}
-		u := w.lay.units[units[n]]
+		u := w.lay.units[units[dropped]]
 		for i := u.From; i < u.To; i++ {
 			if w.isSummary(i) {
-				summaries += w.now(i)
+				summaries += w.currentCost(i)
 			} else {
-				saved += w.now(i)
+				saved += w.currentCost(i)
 			}
 		}
-		n++
+		dropped++
 	}
-	return n
+	return dropped
 }
 
-// weighMessages records in costs the tokens of each message that is still there, by the newest measure.
+// weighMessages sets in costs the tokens of each message that is still in the request, by the newest measure.
 func (w *work) weighMessages() {
 	if w.costs == nil {
 		w.costs = make([]int, len(w.base.Messages))
@@ -130,15 +130,15 @@ func (w *work) isSummary(message int) bool {
 	return len(texts) == 1 && bytes.HasPrefix(w.base.Raw(texts[0]), []byte(`"`+extract.Opening)) && extract.IsSummary(partText(w.base, &m.Parts[0]))
 }
 
-// now returns the estimated tokens of a message of the base, 0 if it is dropped.
-func (w *work) now(message int) int {
+// currentCost returns the estimated tokens of a message of the base, 0 if it is dropped.
+func (w *work) currentCost(message int) int {
 	if w.dropped[message] {
 		return 0
 	}
 	return w.cost(message)
 }
 
-// cost returns the estimated tokens of a message of the base, less what its actions cut, also if the message is dropped.
+// cost returns the estimated tokens of a message of the base with its actions applied, also if it is dropped.
 func (w *work) cost(message int) int {
 	if w.costs != nil && w.costs[message] >= 0 {
 		return w.costs[message]
@@ -157,16 +157,16 @@ func (w *work) cost(message int) int {
 		if a.mask {
 			kept = maskWorth
 		}
-		cost -= w.share(message, max(0, m.Parts[j].Span.Len()-kept))
+		cost -= w.bytesCost(message, max(0, m.Parts[j].Span.Len()-kept))
 	}
 	return max(0, cost)
 }
 
-// replaceBySummary drops the first n units and puts a summary of at most room tokens in their place; a short summary may take more, up to aim: units
-// go whole, and the room that the last of them frees beyond the aim is worth most in the summary. If the request gets no smaller or an edit
-// fails, it returns false.
+// replaceBySummary drops the first n units and puts a summary of at most room tokens in their place; a short summary may take more, up to
+// aim, because units are dropped as a whole and so free more than needed. It returns false, with the state unchanged, if the request gets
+// no smaller or an edit fails.
 func (w *work) replaceBySummary(units []int, n, room, aim int) bool {
-	before := w.state()
+	before := w.saveState()
 	messages := w.dropUnits(units, n)
 	if len(messages) == 0 {
 		return false
@@ -188,7 +188,7 @@ func (w *work) replaceBySummary(units []int, n, room, aim int) bool {
 		return false
 	}
 	if w.where = ""; w.verbatim != "" {
-		w.where = w.placesOf(messages)
+		w.where = w.placesText(messages)
 	}
 	turns = append(turns, w.keptTurns(messages[len(messages)-1])...)
 	if !w.writeSummary(turns, len(messages), room*bytesPerToken, room, room/8) {
@@ -201,21 +201,21 @@ func (w *work) replaceBySummary(units []int, n, room, aim int) bool {
 		w.restoreState(before)
 		return false
 	}
-	w.noteRung(rung)
+	w.addRung(rung)
 	return true
 }
 
-// writeSummary writes the summary of turns, which were so many messages, in at most size bytes, and in fewer if that takes more than room+over
-// tokens. It returns false when the request cannot be built.
-func (w *work) writeSummary(turns []extract.Turn, messages, size, room, over int) bool {
+// writeSummary writes a summary of turns, which were that many messages, in at most size bytes, and in fewer if it takes more than
+// room+tolerance tokens. It returns false if the request cannot be built.
+func (w *work) writeSummary(turns []extract.Turn, messages, size, room, tolerance int) bool {
 	for range tries {
 		s := extract.Summarize(turns, extract.Options{Bytes: size, Messages: messages, Verbatim: w.verbatim + w.where})
 		w.note = s.Text
 		if !w.build() {
 			return false
 		}
-		took := w.noted()
-		if took <= room+over || size < extract.MinBytes {
+		took := w.summaryTokens()
+		if took <= room+tolerance || size < extract.MinBytes {
 			break
 		}
 		size = size * room / took // a script that takes more tokens for a byte
@@ -223,15 +223,15 @@ func (w *work) writeSummary(turns []extract.Turn, messages, size, room, over int
 	return true
 }
 
-// lengthenSummary writes the summary anew if the aim leaves room for a longer one than room tokens, of at most most. It returns false when
-// the request cannot be built.
+// lengthenSummary writes the summary anew if the aim leaves room for a longer one than room tokens, of at most most tokens. It returns
+// false if the request cannot be built.
 func (w *work) lengthenSummary(turns []extract.Turn, messages, room, most, aim int) bool {
 	if room > summaryFew {
 		more := min(room+aim-w.sizes.Total, most)
 		return more <= room || w.writeSummary(turns, messages, more*bytesPerToken, more, 0)
 	}
 	for range fills { // to the last token: how many bytes one has is better known each time
-		used := w.noted()
+		used := w.summaryTokens()
 		more := min(used+aim-w.sizes.Total, most)
 		if used == 0 || more <= used+used/32 {
 			break
@@ -243,15 +243,15 @@ func (w *work) lengthenSummary(turns []extract.Turn, messages, room, most, aim i
 	return true
 }
 
-// noted returns the tokens of the summary by the newest measure.
-func (w *work) noted() int {
+// summaryTokens returns the tokens of the summary by the newest measure; 0 without one.
+func (w *work) summaryTokens() int {
 	if w.lay.at >= len(w.sizes.Messages) {
 		return 0
 	}
 	return w.sizes.Messages[w.lay.at]
 }
 
-// keptTurns returns the turns after a message that stay in the conversation, marked as Kept: a plan in one of them replaces one that is
+// keptTurns returns the turns after a message that stay in the conversation, marked as Kept: a plan in one of them supersedes one that is
 // dropped.
 func (w *work) keptTurns(after int) []extract.Turn {
 	var messages []int
@@ -267,7 +267,8 @@ func (w *work) keptTurns(after int) []extract.Turn {
 	return turns
 }
 
-// dropUnits marks the first n units as dropped, except the anchors, and returns the indices of all messages that are dropped then.
+// dropUnits marks the first n units as dropped, except those that anchorUnits names, and returns the indices of all messages that are
+// dropped then.
 func (w *work) dropUnits(units []int, n int) (messages []int) {
 	stay := w.lay.anchorUnits(w.base, units, n)
 	for _, u := range units[:n] {
@@ -283,9 +284,10 @@ func (w *work) dropUnits(units []int, n int) (messages []int) {
 	return messages
 }
 
-// dropToLine drops old units, as few as it takes to reach the aim, and puts a line with their number in their place.
+// dropToLine drops old units, as few as it takes to reach the aim, and puts a line with their number in their place. It does nothing if a
+// summary stands there and the request is small enough.
 func (w *work) dropToLine(at level) {
-	if w.note != "" && w.c.o.Style != Off && (at == levelSpare || w.sizes.Total <= w.goal.enough()) {
+	if w.note != "" && w.c.o.Style != Off && (at == levelSpare || w.sizes.Total <= w.goal.goodEnough()) {
 		return // a summary is worth more than the last step to the target
 	}
 	units := w.lay.droppable(at)
@@ -294,7 +296,7 @@ func (w *work) dropToLine(at level) {
 		if n == last && n > 0 {
 			return
 		}
-		before := w.state()
+		before := w.saveState()
 		messages := w.dropUnits(units, n)
 		if len(messages) == 0 {
 			return
@@ -307,7 +309,7 @@ func (w *work) dropToLine(at level) {
 			w.restoreState(before)
 			continue // the line is longer than what went; more may have to
 		}
-		w.noteRung(RungDrop)
+		w.addRung(RungDrop)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// turnsOf returns the texts of some messages, for a summary, and for each the part it is from. Reasoning is left out: it led to what was said
-// and done. Of a result that was masked before it has the lines that the mask quotes.
+// turnsOf returns the texts in some messages, for a summary, and the part that each is from. Reasoning is left out: it led to what was said
+// and done. A result that was masked before is represented by the lines that its mask quotes.
 func (w *work) turnsOf(messages []int) (list []extract.Turn, from []target) {
 	r := w.base
 	for _, i := range messages {
@@ -23,10 +23,10 @@ func (w *work) turnsOf(messages []int) (list []extract.Turn, from []target) {
 			case p.Kind == wire.Result:
 				t.Kind, t.Text, t.Tool = extract.Result, partText(r, p)+numbersIn(r, p), w.toolName(target{i, j})
 				if isMask(t.Text) {
-					t.Text, t.Failed = unmasked(t.Text)
+					t.Text, t.Failed = quotedLines(t.Text)
 				}
 			case p.End == wire.Closes:
-				t.Kind, t.Text = extract.Result, foundText(r, p)
+				t.Kind, t.Text = extract.Result, searchText(r, p)
 			case p.Kind != wire.Text, m.Role == wire.RoleSystem:
 				continue
 			case m.Role == wire.RoleAssistant:
@@ -47,7 +47,7 @@ func (w *work) turnsOf(messages []int) (list []extract.Turn, from []target) {
 	return list, from
 }
 
-// partText returns the words of a part, without the JSON around them; of a part without texts its raw JSON.
+// partText returns the words of a part, without the JSON around them; for a part without texts its raw JSON.
 func partText(r *wire.Request, p *wire.Part) string {
 	if len(p.Texts) == 0 && !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw))
@@ -55,8 +55,8 @@ func partText(r *wire.Request, p *wire.Part) string {
 	return r.Words(p)
 }
 
-// numbersIn returns the numbers and booleans of a result that is a JSON object, one a line with their names: a command's exit code is among
-// them. It is "" for any other result.
+// numbersIn returns the numbers and booleans of a result that is a JSON object, one a line with their names, such as a command's exit code.
+// It is "" for any other result.
 func numbersIn(r *wire.Request, p *wire.Part) string {
 	if p.Raw.IsZero() || len(p.Texts) == 0 {
 		return ""
@@ -79,9 +79,9 @@ const (
 	foundDepth = 8
 )
 
-// foundText returns what a tool at the provider found, as text: the strings of a block of unknown form, each on a line of its own, without
-// names, ids and what only the provider can read.
-func foundText(r *wire.Request, p *wire.Part) string {
+// searchText returns what a tool on the provider's side found, as text: the strings of a block of unknown form, each on a line of its own,
+// without names, ids and data that only the provider can read.
+func searchText(r *wire.Request, p *wire.Part) string {
 	var b strings.Builder
 	var read func(raw []byte, depth int)
 	read = func(raw []byte, depth int) {
@@ -114,7 +114,7 @@ func foundText(r *wire.Request, p *wire.Part) string {
 	return strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// isTechnical reports whether a member with that name, in lower case, has nothing that a reader could use.
+// isTechnical reports whether a member with that name, in lower case, has a value of no use to a reader.
 func isTechnical(key string) bool {
 	for _, end := range [...]string{"type", "id", "signature", "token"} { // type and toolType, id and call_id
 		if strings.HasSuffix(key, end) {
@@ -124,10 +124,10 @@ func isTechnical(key string) bool {
 	return key == "fingerprint" || key == "status" || strings.HasPrefix(key, "encrypted")
 }
 
-// misplaced returns for each message of the base whether it is a system message that lost a neighbour that Anthropic demands: such a
-// message stands behind a user's and "must precede an 'assistant' message or end the array", as the API puts it. If the client's own
-// neighbours are still there, it is false: the client answers for them.
-func (w *work) misplaced() []bool {
+// misplacedSystem returns for each message of the base whether it is a system message that Anthropic would refuse where it stands now:
+// behind a user's message it "must precede an 'assistant' message or end the array". It is false if the neighbours are still those that the
+// client sent.
+func (w *work) misplacedSystem() []bool {
 	found := make([]bool, len(w.base.Messages))
 	if !w.base.Dialect.Rules().SystemBetween {
 		return found
@@ -164,8 +164,8 @@ func (w *work) misplaced() []bool {
 	return found
 }
 
-// reminder returns a system message as a user's, in the tags in which Anthropic's own client sends such messages to models that have no
-// system messages there.
+// reminder returns system message i as a user's message, in the tags in which Anthropic's own client sends such messages to models that
+// allow no system messages there.
 func (w *work) reminder(i int) []byte {
 	var text strings.Builder
 	text.WriteString("<system-reminder>\n")

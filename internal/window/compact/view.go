@@ -71,7 +71,7 @@ func (v *View) Generation() int { return v.generation }
 // Covers returns the number of the client's messages, from the first on, that the log is about.
 func (v *View) Covers() int { return v.covers }
 
-// Frozen returns how many messages of the view's request stand for the client's first ones, of which messages is the number: for those that
+// Frozen returns how many messages of the view's request stand for the client's first messages, of which it is given the number. If those
 // were sent before, they must not change.
 func (v *View) Frozen(messages int) int {
 	n := messages
@@ -107,7 +107,7 @@ func (v *View) Amend(next *wire.Request, sent, frozen int) (*View, []Patch, erro
 	out := &View{Client: v.Client, Recalled: v.Recalled, covers: v.covers, generation: v.generation}
 	out.Patches = append(slices.Clone(v.Patches), patches...)
 	for _, p := range patches { // a cut of this request covers its decisions: they must not be put in behind it once more
-		out.covers = max(out.covers, reach(p, len(v.Client.Messages)))
+		out.covers = max(out.covers, coveredBy(p, len(v.Client.Messages)))
 	}
 	// What is sent now has to be what later requests get from the log, to the byte.
 	var err error
@@ -127,8 +127,8 @@ func (v *View) Cut(next *wire.Request) *View {
 	return out
 }
 
-// patchesBetween returns the patches that turn the messages of from into those of to, cache marks apart. Messages that both have are left
-// alone. The patches are found in one pass and need not be the smallest.
+// patchesBetween returns the patches that turn the messages of from into those of to, apart from cache marks. They are found in one pass
+// and need not be the smallest.
 func patchesBetween(from, to *wire.Request) (patches []Patch) {
 	if from == to {
 		return nil
@@ -195,8 +195,8 @@ func unmarked(r *wire.Request, message int) []byte {
 	return out
 }
 
-// positionOf returns the index in the view's request of one of the client's messages, or for one that was cut out of the next that was not;
-// the number of messages if there is none.
+// positionOf returns the index in the view's request of one of the client's messages; for one that was cut out, that of the next that was
+// not; the number of messages if there is none.
 func (v *View) positionOf(message int) int {
 	for i, e := range patchedElements(len(v.Client.Messages), v.Patches) {
 		if e.client >= message {
@@ -206,7 +206,7 @@ func (v *View) positionOf(message int) int {
 	return len(v.Request.Messages)
 }
 
-// applyPatches returns the request with the patches put in; a replaced message gets the client's cache marks of its place.
+// applyPatches returns the request with the patches applied; a replaced message gets the client's cache marks of its position.
 func applyPatches(r *wire.Request, patches []Patch) (*wire.Request, error) {
 	d := r.Draft()
 	for _, p := range patches {
@@ -247,19 +247,19 @@ func Checkpoint[D ~[16]byte](v *View, res *Result, chain []D) *checkpoint.Checkp
 // up to the last one that the patch is about.
 func Decisions[D ~[16]byte](patches []Patch, chain []D) (list []*checkpoint.Checkpoint) {
 	for _, p := range patches {
-		covers := reach(p, len(chain))
+		covers := coveredBy(p, len(chain))
 		list = append(list, &checkpoint.Checkpoint{Chain: checkpoint.Digest(chain[covers-1]), Covers: covers, Patches: []Patch{p}})
 	}
 	return list
 }
 
-// reach returns the number of the client's messages, of n, under which a decision is stored: up to the last one that its patch replaces, or
-// the one that it inserts something before.
-func reach(p Patch, n int) int { return min(max(p.To, p.From+1), n) }
+// coveredBy returns the number of the client's messages, at most n, under which a decision is stored: up to the last one that its patch
+// replaces, or the one before which it inserts.
+func coveredBy(p Patch, n int) int { return min(max(p.To, p.From+1), n) }
 
-// Conversation returns a name of a conversation, for listings and locks: the first 12 hexadecimal digits of the digest of its messages up
-// to the task, which stay the same while it goes on. at is the index of the message with the task, or the number of messages while there is
-// none.
+// Conversation returns a name for a conversation, for listings and locks: the first 12 hexadecimal digits of the digest of its messages up
+// to the task, which stay the same while it goes on. at is the index of the message with the task, or the number of messages if there is
+// none yet; without a chain the name is "".
 func Conversation[D ~[16]byte](r *wire.Request, chain []D) (name string, at int) {
 	if len(chain) == 0 {
 		return "", 0
@@ -299,8 +299,8 @@ func patchedElements(n int, patches []Patch) []element {
 	return list
 }
 
-// composePatches returns patches of the view's messages as patches of the client's, with those of the log. covers is the number of the client's
-// messages, from the first on, that they and the log are about.
+// composePatches turns patches of the view's messages into patches of the client's, together with those of the log. covers is the number of
+// the client's messages, from the first on, that all of them are about.
 func (v *View) composePatches(patches []Patch) (composed []Patch, covers int) {
 	n := len(v.Client.Messages)
 	covers = v.covers
@@ -332,8 +332,8 @@ func (v *View) composePatches(patches []Patch) (composed []Patch, covers int) {
 	return composed, covers
 }
 
-// Lost returns the indices of the client's messages that the compaction res changed or took out. Those that an earlier compaction had
-// changed or taken out already are not among them. The messages are in v.Client as the client sent them.
+// Lost returns the indices of the client's messages that the compaction res changed or removed, without those that an earlier compaction
+// had changed or removed already.
 func Lost(v *View, res *Result) []int {
 	if !res.Changed() {
 		return nil

@@ -62,13 +62,13 @@ func newWork(ctx context.Context, c *Compactor, v *View, measure Measure, sizes 
 		spared = max(spared, len(r.Messages)-v.positionOf(goal.Since))
 	}
 	return &work{
-		ctx: ctx, c: c, base: r, measure: measure, goal: goal, lay: layOut(r, spared), start: sizes,
+		ctx: ctx, c: c, base: r, measure: measure, goal: goal, lay: newLayout(r, spared), start: sizes,
 		actions: map[target]action{}, dropped: make([]bool, len(r.Messages)), cur: r, sizes: sizes,
 	}
 }
 
-// noteRung notes that a rung changed something, for Result.Rungs.
-func (w *work) noteRung(rung string) {
+// addRung adds a rung to Result.Rungs, once.
+func (w *work) addRung(rung string) {
 	if !slices.Contains(w.rungs, rung) {
 		w.rungs = append(w.rungs, rung)
 	}
@@ -83,8 +83,12 @@ type state struct {
 	sizes   Sizes
 }
 
-func (w *work) state() state { return state{slices.Clone(w.dropped), w.recast, w.note, w.cur, w.sizes} }
+// saveState returns a copy of the state, for restoreState.
+func (w *work) saveState() state {
+	return state{slices.Clone(w.dropped), w.recast, w.note, w.cur, w.sizes}
+}
 
+// restoreState returns to a state that saveState returned.
 func (w *work) restoreState(s state) {
 	w.dropped, w.recast, w.note, w.cur, w.sizes = s.dropped, s.recast, s.note, s.cur, s.sizes
 }
@@ -98,7 +102,7 @@ func (w *work) build() bool {
 			w.applyAction(d, t, a)
 		}
 	}
-	w.recast = w.misplaced()
+	w.recast = w.misplacedSystem()
 	for i, gone := range w.dropped {
 		if gone {
 			d.DropMessages(i, i+1)
@@ -149,19 +153,20 @@ func (w *work) applyCandidates(list []candidate, aim int) bool {
 	return done > 0
 }
 
-// softenLast lets the last candidate keep as much as aim allows: one result of half a window need not shrink to a page when half of it fits.
+// softenLast lets the last candidate keep as many bytes as aim allows: one result of half a window need not shrink to a page when half of
+// it fits.
 func (w *work) softenLast(last candidate, aim int) {
 	p := &w.base.Messages[last.message].Parts[last.part]
 	slack := aim - w.sizes.Total
 	if slack < aim/10 || p.Kind != wire.Result || w.dropped[last.message] || w.digests[last.target] != "" {
 		return
 	}
-	cost := max(1, w.share(last.message, p.Span.Len()))
+	cost := max(1, w.bytesCost(last.message, p.Span.Len()))
 	keep := last.keep + int(0.9*float64(slack)*float64(p.Span.Len())/float64(cost))
 	if keep < 2*cutLeast {
 		return
 	}
-	before, did := w.state(), w.actions[last.target]
+	before, did := w.saveState(), w.actions[last.target]
 	w.actions[last.target] = action{keep: keep}
 	if !w.build() {
 		return
@@ -172,8 +177,8 @@ func (w *work) softenLast(last candidate, aim int) {
 	}
 }
 
-// share returns the estimated tokens of so many bytes of a message.
-func (w *work) share(message, bytes int) int {
+// bytesCost returns the estimated tokens of that many bytes of a message.
+func (w *work) bytesCost(message, bytes int) int {
 	span := w.base.Messages[message].Span.Len()
 	if message >= len(w.start.Messages) || span == 0 {
 		return bytes / 4
@@ -181,8 +186,8 @@ func (w *work) share(message, bytes int) int {
 	return int(int64(w.start.Messages[message]) * int64(min(bytes, span)) / int64(span))
 }
 
-// forTouchable calls f for each message whose results a level may cut or mask, oldest first.
-func (w *work) forTouchable(at level, f func(message int)) {
+// forEditable calls f for each message whose results may be cut or masked on a level, oldest first.
+func (w *work) forEditable(at level, f func(message int)) {
 	for u, s := range w.lay.standing {
 		if s == free || s == newest && at >= levelRelax || (s == open || s == sacred || s == preamble || s == covered) && at >= levelOpen {
 			for i := max(w.lay.units[u].From, w.lay.edge); i < w.lay.units[u].To; i++ {
@@ -194,7 +199,7 @@ func (w *work) forTouchable(at level, f func(message int)) {
 	}
 }
 
-// completeResult returns res completed with what was done, as patches of the client's own messages; res itself if the request got no smaller.
+// completeResult returns res with the changes as patches of the client's own messages; res itself if the request got no smaller.
 func (w *work) completeResult(v *View, res Result) (Result, error) {
 	touched := make([]bool, len(w.base.Messages))
 	copy(touched, w.dropped)
@@ -227,8 +232,8 @@ func (w *work) completeResult(v *View, res Result) (Result, error) {
 	return res, nil
 }
 
-// patchesMade returns the patches that turn the base into the current request. touched marks the messages that were changed or dropped. The note
-// becomes a message of its own; patches beside each other are joined.
+// patchesMade returns the patches that turn the base into the current request. touched marks the messages of the base that were changed or
+// dropped. The summary, or the line in its place, becomes a message of its own; adjacent patches are joined.
 func (w *work) patchesMade(touched []bool) (patches []Patch) {
 	at := 0 // in the current request
 	put := func(from, to int, raw ...[]byte) {

@@ -40,10 +40,9 @@ func AutoTarget(trigger float64) float64 { return min(autoTarget, trigger*autoTa
 // DefaultReserve is the most that is kept free of a window for an answer, in tokens, unless the user says otherwise.
 const DefaultReserve = 20_000
 
-// Reserve returns what is kept free of a window for the answer, in tokens: what was asked for up to most, because
-// clients ask for 64,000 and get 2,000, and never more than a quarter of the window. An answer that is asked for and does
-// not fit beside the input is asked for smaller. Where nothing is asked for (0), providers add nothing to the input, and what
-// lies above the trigger is left for the answer.
+// Reserve returns how many tokens of a window are kept free for the answer: what was asked for, at most most, because clients ask for
+// 64,000 and get 2,000, and never more than a quarter of the window. If the answer does not fit beside the input, a smaller one is asked
+// for. If nothing is asked for (0), it returns 0, and what lies above the trigger is left for the answer.
 func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, most, w.Context/4)) }
 
 // lateShort bounds the tokens between the trigger and the room for clients that make room by themselves. Claude Code does so at the window
@@ -51,7 +50,7 @@ func Reserve(asked, most int, w models.Window) int { return max(0, min(asked, mo
 // opencode at the window less 32,000 (opencode.ai/v2/docs/compaction, 2026-11-26): a part of a million would come before them.
 const lateShort = 9000
 
-// TriggerTokens returns the line above which room is made.
+// TriggerTokens returns the number of input tokens above which a compaction is due.
 func (l Lines) TriggerTokens() int {
 	n := int(l.Trigger * float64(l.Room))
 	if l.Late {
@@ -60,8 +59,8 @@ func (l Lines) TriggerTokens() int {
 	return n
 }
 
-// Goal returns where a compaction goes from a request that counts in. Where so little is known of the count that room has to be made below
-// the trigger, the target is as much lower: else the next few results would pass that line again.
+// Goal returns the goal of a compaction for a request of in tokens. If in is so vague that the compaction is due below the trigger, the
+// target is lower by as much: else the next few results would pass that line again.
 func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	limit := int(float64(l.Room) * float64(max(in.Best, 1)) / float64(max(in.High, 1)))
 	target, trigger := l.Target*float64(l.Room), min(l.TriggerTokens(), limit)
@@ -71,8 +70,8 @@ func (l Lines) Goal(in tokens.Estimate) compact.Goal {
 	return compact.Goal{Target: int(target), Limit: limit, Trigger: trigger}
 }
 
-// Sizes measures requests in the provider's tokens: our own best count of each part, times what the whole, which counts
-// tally by ourselves and in by all that is known, was found to be more or less than that.
+// Sizes returns a measure of requests in the provider's tokens: our own count of each part, scaled by the ratio of in, the best estimate
+// for the whole, to tally, our own count of it.
 func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, tally tokens.Tally) compact.Measure {
 	scale := float64(max(in.Best, 1)) / float64(max(tally.Total.Best, 1))
 	scaled := func(n int) int { return int(float64(n)*scale + 0.5) }
@@ -86,13 +85,13 @@ func Sizes(counter *tokens.Counter, family tokens.Family, in tokens.Estimate, ta
 	}
 }
 
-// Enforced reports whether a request is made to fit a window before it is sent. A window that is only guessed is not: what is cut for
-// it may have been taken whole, and a refusal, which names the limit or teaches it, is not seen by the client. Servers that cut a long
-// input without a word (cuts, see [models.CutsSilently]) refuse nothing; for them the guess holds.
+// Enforced reports whether a request is made to fit a window before it is sent. It is not if the window is only guessed: the provider might
+// take all of it, and the client does not see a refusal, which names the limit. Servers that cut a long input silently (cuts, see
+// [models.CutsSilently]) refuse nothing; for them the guess counts.
 func Enforced(w models.Window, cuts bool) bool { return !w.Guessed() || cuts }
 
-// MustRefuse reports whether a request whose part that has to stay is over the limit cannot be taken by anybody: also by the lower
-// estimate that part alone is over the whole window, and the window is known. A window that is a guess is no reason to refuse.
+// MustRefuse reports whether a request cannot be sent to anybody: the part of it that must stay is, even by the lower estimate, larger than
+// the whole window, and the window is known and not guessed.
 func MustRefuse(e *compact.DoesNotFit, in tokens.Estimate, whole models.Window) bool {
 	low := float64(e.Total) * float64(in.Low) / float64(max(in.Best, 1))
 	return !whole.Guessed() && int(low) > whole.ForInput(0)
@@ -127,18 +126,18 @@ const (
 	fullShare = 0.95
 )
 
-// Full reports whether a cut is necessary in a request that counts in.
+// Full reports whether a request of in tokens must be compacted now.
 func (l Lines) Full(in tokens.Estimate) bool {
 	return in.High > max(l.TriggerTokens(), int(fullShare*float64(l.Room)))
 }
 
-// Close reports whether a cut is nearly due in a request that counts in.
+// Close reports whether a compaction of a request of in tokens is nearly due.
 func (l Lines) Close(in tokens.Estimate) bool {
 	return in.Low > int(nearShare*float64(l.TriggerTokens()))
 }
 
-// Judge decides whether room is made in a request that counts in; over means that in is over the trigger. A necessary cut never waits. One
-// that is only advisable waits while the cache is warm, for the first request of a turn or until it is necessary.
+// Judge decides whether a request of in tokens is compacted now; over means that in is over the trigger. A necessary compaction never
+// waits. One that is only advisable waits while the cache is warm, until the first request of a turn or until it is necessary.
 func (l Lines) Judge(in tokens.Estimate, over bool, m Moment) Verdict {
 	switch {
 	case over && (!m.Warm || m.First || l.Full(in)):

@@ -27,7 +27,7 @@ type Model struct {
 	Breaker        *breaker.Breaker // nil never lowers a window
 }
 
-// Refused learns the window that a refusal named, in tokens, and reports whether it was taken for one.
+// Refused records the window in tokens that a refusal named, and reports whether that was accepted as the model's window.
 func (m *Model) Refused(window int) bool {
 	ok, _ := m.Windows.Learn(m.Upstream, m.Name, m.Betas, window, true)
 	return ok
@@ -54,8 +54,8 @@ type Pass struct {
 	Lines
 }
 
-// Replay returns the view of a request with the stored log of its conversation. A log that does not fit its own chain is damaged and left
-// out. The error is an edit that cannot be made.
+// Replay returns the view of a request with the stored log of its conversation applied. A log that does not fit the request is damaged, and
+// left out. The error is an edit that cannot be made.
 func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*compact.View, error) {
 	view, err := compact.Replay(client, log...)
 	if err != nil {
@@ -64,7 +64,7 @@ func Replay(client *wire.Request, log ...*checkpoint.Checkpoint) (*compact.View,
 	return view, err
 }
 
-// Limit sets the window in force, and returns the moves of the breaker, to be journalled.
+// Limit looks up the model's window, lowers it if the breaker says so, and returns the breaker's changes for the journal.
 func (p *Pass) Limit() []breaker.Change {
 	p.Whole = p.Windows.Window(p.Upstream, p.Name, p.Betas)
 	p.Window, p.Strict = p.Whole, false
@@ -82,20 +82,20 @@ func (p *Pass) Limit() []breaker.Change {
 	return moves
 }
 
-// Reserve sets the room for input: the window in force less the answer, for which asked tokens are asked and at most most kept free.
+// Reserve sets Room, the room for input: the window in force less what is kept free of the requested output, asked, at most most.
 func (p *Pass) Reserve(asked, most int) { p.Room = p.Window.ForInput(Reserve(asked, most, p.Window)) }
 
 // Enforced reports whether the request is made to fit the window in force before it is sent, see [Enforced].
 func (p *Pass) Enforced() bool { return Enforced(p.Window, p.Cuts) }
 
-// Measure sets In and How from the tally, and from what the provider counted before.
+// Measure sets In and How from the tally, and from the provider's earlier counts.
 func (p *Pass) Measure() {
 	in := p.Usage.Input(p.Ledger, p.Tally)
 	p.In, p.How = in.Estimate, in.Counted
 }
 
-// Recount takes the tally of a request that was changed, and measures it. Where only an estimate is known, the earlier measure is scaled
-// by the change of the tally: an exact count is not lost to a wide band.
+// Recount sets the tally of a request that was changed, and measures it. If only an estimate is known, it scales the earlier measure by the
+// change of the tally, so that an exact count is not lost to a wide band.
 func (p *Pass) Recount(tally tokens.Tally) {
 	before, total := p.In, p.Tally.Total.Best
 	p.Tally = tally
@@ -114,7 +114,7 @@ func (p *Pass) Goal() compact.Goal {
 	return goal
 }
 
-// Compact makes room in the view once, by sizes in the provider's tokens.
+// Compact compacts the view once, by sizes in the provider's tokens.
 func (p *Pass) Compact(ctx context.Context, c *compact.Compactor, goal compact.Goal) (compact.Result, error) {
 	return c.Compact(ctx, p.View, Sizes(p.Counter, p.Family, p.In, p.Tally), goal)
 }
@@ -127,9 +127,9 @@ type TooLarge struct {
 	Sure bool
 }
 
-// MakeRoom calls compact with the goal. Where what must stay is over the goal's limit, and yet may be taken, it calls compact once more,
-// with that as the limit: the request is made as small as it gets, and the provider decides. firm means that the room is known from a
-// refusal: it holds. The error is a *[TooLarge], or that of compact.
+// MakeRoom calls compacts with the goal. If what must stay is over the goal's limit but might be accepted, it calls compacts once more with
+// that size as the limit, and the provider decides. firm means that the limit comes from a refusal and is certain. The error is a
+// *[TooLarge], or that of compacts.
 func (p *Pass) MakeRoom(goal compact.Goal, firm bool, compacts func(compact.Goal) error) error {
 	err := compacts(goal)
 	large, ok := errors.AsType[*compact.DoesNotFit](err)
@@ -148,9 +148,9 @@ func (p *Pass) MakeRoom(goal compact.Goal, firm bool, compacts func(compact.Goal
 	return err
 }
 
-// Counted learns from the number of tokens of input that the provider counted: how it counts, and that its window is at least as large. If
-// the server has thrown away what did not fit and said nothing, silent is true: what it read is its window, and learned reports whether that
-// is new.
+// Counted learns from input, the provider's count of the input tokens: how it counts, and that the window is at least as large. silent
+// means that the server has cut the input without saying so; then that count is taken for the window, and learned reports whether that is
+// new.
 func (p *Pass) Counted(input int) (silent, learned bool) {
 	if models.MayTruncate(p.Upstream, p.Name) && overflow.SilentTruncation(p.In.Low, input) {
 		learned, _ = p.Windows.Learn(p.Upstream, p.Name, p.Betas, input, false)

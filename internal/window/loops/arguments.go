@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// digestCall returns what is kept of a call: digests of the call and of it with its result, the name, and its nature.
+// digestCall returns the record of a call: digests of the call with and without its result, its name, and its nature.
 func digestCall(c Call) seenCall {
 	h := sha256.New()
 	writeField(h, c.Name)
@@ -31,7 +31,7 @@ func digestCall(c Call) seenCall {
 	return s
 }
 
-// digestOf returns the digest of a few texts.
+// digestOf returns the digest of a list of texts.
 func digestOf(texts ...string) digest {
 	h := sha256.New()
 	for _, t := range texts {
@@ -40,7 +40,7 @@ func digestOf(texts ...string) digest {
 	return digest(h.Sum(nil)[:16])
 }
 
-// writeField writes a text with its length, so that texts that follow each other cannot be confused with others.
+// writeField writes a text with its length to a hash, so that lists with other borders between the texts get other hashes.
 func writeField(h hash.Hash, text string) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(len(text)))
@@ -48,8 +48,8 @@ func writeField(h hash.Hash, text string) {
 	_, _ = io.WriteString(h, text)
 }
 
-// writeCanonical writes arguments to a hash in one form: JSON without white space, keys in order, numbers in one notation. No arguments,
-// null and {} are the same. What is no JSON, or too large, is written as it is.
+// writeCanonical writes a call's arguments to a hash in one form: JSON without white space, keys in order, numbers in one notation. No
+// arguments, null and {} are the same. Text that is not JSON, or too large, is written as it is.
 func writeCanonical(h hash.Hash, arguments string) {
 	text := strings.TrimSpace(arguments)
 	if text == "" || text == "null" {
@@ -70,7 +70,7 @@ func writeCanonical(h hash.Hash, arguments string) {
 	writeField(h, text)
 }
 
-// writeValue writes a value. The decoder has bounded the nesting.
+// writeValue writes a decoded JSON value to a hash. The decoder has bounded the nesting.
 func writeValue(h hash.Hash, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -97,7 +97,8 @@ func writeValue(h hash.Hash, v any) {
 	}
 }
 
-// canonicalNumber writes a number in one notation, whether it was 1, 1.0 or 1e0. A number that a float64 would round stays as it is.
+// canonicalNumber returns a number in one notation, whether it was written 1, 1.0 or 1e0. A number that a float64 would round stays as it
+// is.
 func canonicalNumber(text string) string {
 	const most = 40 // digits; more is no count, page or limit
 	if len(text) > most {

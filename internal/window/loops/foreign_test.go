@@ -17,12 +17,13 @@ var dialects = []wire.Dialect{wire.Messages, wire.Chat, wire.Responses, wire.Gem
 // object are a command of bash, or a path.
 func calls(texts ...string) (turns []transcripts.Turn) {
 	for _, t := range texts {
-		turns = append(turns, transcripts.Turn{Calls: []transcripts.Made{made(t)}})
+		turns = append(turns, transcripts.Turn{Calls: []transcripts.Made{madeCall(t)}})
 	}
 	return turns
 }
 
-func made(text string) transcripts.Made {
+// madeCall is a call with its result.
+func madeCall(text string) transcripts.Made {
 	head, result, _ := strings.Cut(text, " = ")
 	name, arguments, _ := strings.Cut(head, " ")
 	if !strings.HasPrefix(arguments, "{") {
@@ -91,20 +92,20 @@ var planted = []struct {
 	{"three in turn", calls(again(3, "read a = x", "bash make = nothing to be done", "grep b = y")...), loops.KindCycle, 3},
 	{"the same failing call", calls(each(8, `edit {"path":"a.go"} = !at 10:0# there was no such text`)...), loops.KindFailing, 1},
 	{"two calls at once", []transcripts.Turn{pair(), pair(), pair(), pair()}, loops.KindCycle, 1},
-	{"a sentence in one answer", []transcripts.Turn{{Say: "Now. " + strings.Repeat("I will look at the file once more. ", 40), Calls: []transcripts.Made{made("read a = x")}}}, loops.KindSaid, 0},
-	{"two sentences in one answer", []transcripts.Turn{{Say: strings.Repeat("Let me look at that. Now the other one! ", 20), Calls: []transcripts.Made{made("read a = x")}}}, loops.KindSaid, 0},
-	{"a sentence in Japanese", []transcripts.Turn{{Say: strings.Repeat("もう一度ファイルを確認します。", 20), Calls: []transcripts.Made{made("read a = x")}}}, loops.KindSaid, 0},
+	{"a sentence in one answer", []transcripts.Turn{{Say: "Now. " + strings.Repeat("I will look at the file once more. ", 40), Calls: []transcripts.Made{madeCall("read a = x")}}}, loops.KindSaid, 0},
+	{"two sentences in one answer", []transcripts.Turn{{Say: strings.Repeat("Let me look at that. Now the other one! ", 20), Calls: []transcripts.Made{madeCall("read a = x")}}}, loops.KindSaid, 0},
+	{"a sentence in Japanese", []transcripts.Turn{{Say: strings.Repeat("もう一度ファイルを確認します。", 20), Calls: []transcripts.Made{madeCall("read a = x")}}}, loops.KindSaid, 0},
 	{"an answer to the same words", said(8, "continue", "The task is done. Nothing is left to do."), loops.KindSaid, 1},
 }
 
 func pair() transcripts.Turn {
-	return transcripts.Turn{Calls: []transcripts.Made{made("read a = x"), made("read b = y")}}
+	return transcripts.Turn{Calls: []transcripts.Made{madeCall("read a = x"), madeCall("read b = y")}}
 }
 
 // many is more calls at once than are compared.
 func many() (t transcripts.Turn) {
 	for range 1000 {
-		t.Calls = append(t.Calls, made("read a = x"))
+		t.Calls = append(t.Calls, madeCall("read a = x"))
 	}
 	return t
 }
@@ -171,9 +172,9 @@ func TestWorkIsNoLoop(t *testing.T) {
 		"the same call for another question":  append(append(calls(again(3, "read a = x")...), transcripts.Turn{User: "Look again, please."}), calls(again(3, "read a = x")...)...),
 		"short answers":                       said(8, "next", "Done."),
 		"the same answer to other words":      {{Say: "Yes, that is right as it is."}, {User: "And the second?"}, {Say: "Yes, that is right as it is."}, {User: "The third?"}, {Say: "Yes, that is right as it is."}, {User: "The fourth?"}, {Say: "Yes, that is right as it is."}, {User: "Good."}},
-		"a table":                             {{Say: strings.Repeat("| ---------------- | ---------------- |\n", 12), Calls: []transcripts.Made{made("read a = x")}}},
-		"code":                                {{Say: "```\n" + strings.Repeat("\t\tvalues = append(values, next)\n", 12) + "```\n", Calls: []transcripts.Made{made("read a = x")}}},
-		"a sentence that is said three times": {{Say: strings.Repeat("I will look at the file once more. ", 3), Calls: []transcripts.Made{made("read a = x")}}},
+		"a table":                             {{Say: strings.Repeat("| ---------------- | ---------------- |\n", 12), Calls: []transcripts.Made{madeCall("read a = x")}}},
+		"code":                                {{Say: "```\n" + strings.Repeat("\t\tvalues = append(values, next)\n", 12) + "```\n", Calls: []transcripts.Made{madeCall("read a = x")}}},
+		"a sentence that is said three times": {{Say: strings.Repeat("I will look at the file once more. ", 3), Calls: []transcripts.Made{madeCall("read a = x")}}},
 	} {
 		for _, d := range dialects {
 			r := parse(t, d, transcripts.History(d, append([]transcripts.Turn{{User: "Mend the build of this module."}}, turns...)...))

@@ -94,7 +94,7 @@ type Finding struct {
 // digest identifies calls and results: half of a SHA-256.
 type digest [16]byte
 
-// A seen call is all that is kept of a call.
+// A seenCall is the record of a call.
 type seenCall struct {
 	what   digest // name, arguments and result
 	call   digest // name and arguments
@@ -103,7 +103,7 @@ type seenCall struct {
 	failed bool
 }
 
-// A step is all that is kept of a step.
+// A step is the record of the calls that a model made at once.
 type step struct {
 	what  digest
 	calls int
@@ -140,8 +140,8 @@ func New(o Options) *Detector {
 	return &Detector{o: o}
 }
 
-// Observe takes in the calls of one step, in any order, and tells the first loop that they close.
-// A loop that goes on is found again with every step.
+// Observe records the calls of one step, in any order, and returns the first loop that they close; false if they close none. A loop that
+// goes on is found again with every step.
 func (d *Detector) Observe(calls []Call) (Finding, bool) {
 	if len(calls) == 0 {
 		return Finding{}, false
@@ -204,7 +204,7 @@ func (d *Detector) rememberCall(s seenCall) {
 	d.calls = append(d.calls, s)
 }
 
-// clipName returns a name as it is kept and shown, in memory of its own.
+// clipName returns a name of at most nameBytes without control characters, in memory of its own.
 func clipName(name string) string {
 	return strings.Clone(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -17,6 +17,7 @@ func call(text string) loops.Call {
 	return loops.Call{Name: name, Arguments: arguments, Result: loops.Digest(result), Failed: strings.HasPrefix(result, "!")}
 }
 
+// A step is the record of the calls that a model made at once.
 func step(texts ...string) (calls []loops.Call) {
 	for _, t := range texts {
 		calls = append(calls, call(t))

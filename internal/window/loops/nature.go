@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/compact/extract"
 )
 
-// nature is the kind of a call by its name and arguments. It decides what a repetition of it means.
+// nature says what a call probably does, judged by its name and arguments. It decides what a repetition of it means.
 type nature uint8
 
 const (
@@ -20,7 +20,8 @@ const (
 	waits
 )
 
-// polls reports whether a call of this nature may repeat with the same result: what it asks for is not there yet.
+// polls reports whether a call of this nature may repeat with the same result without being a loop, because it waits for something or asks
+// for its state.
 func (n nature) polls() bool { return n == asks || n == waits }
 
 // Words in the names of tools. A name has the nature of the first list that has a word of it.
@@ -137,7 +138,7 @@ func natureOfLine(line string) nature {
 	return found
 }
 
-// commandsIn yields the commands of a line; of those joined by pipes the first.
+// commandsIn yields the commands of a line, each as its words; of several joined by pipes only the first.
 func commandsIn(words []string) func(func([]string) bool) {
 	return func(yield func([]string) bool) {
 		start, piped := 0, false
@@ -199,11 +200,12 @@ func natureOfCommand(words []string) nature {
 	return acts
 }
 
+// isNumber reports whether a word is made of digits, dots and the units s, m and h.
 func isNumber(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789.smh") == ""
 }
 
-// wordsOf returns the words of a tool's name, in lower case: bash_output and BashOutput have the same.
+// wordsOf returns the words in a tool's name, in lower case: bash_output and BashOutput have the same.
 func wordsOf(name string) (words []string) {
 	start := 0
 	flush := func(end int) {

@@ -16,7 +16,7 @@ const maxRead = 2*DefaultWindow + 4
 // maxStep bounds the calls of one step; with more of them it is looked no further.
 const maxStep = 128
 
-// A Loop is one that the newest messages of a request close.
+// A Loop is a loop that the newest messages of a request close.
 type Loop struct {
 	Finding
 	// Again is true for one that goes on: it was there before the newest calls, and whoever is told has been.
@@ -27,8 +27,8 @@ type Loop struct {
 	Answered bool
 }
 
-// Find returns the loop that the newest messages of a request close. It looks no further back than the newest words of the user: what was
-// asked for anew may be done anew.
+// Find returns the loop that the newest messages of a request close; false if they close none. It looks no further back than the newest
+// message of the user: what is asked for anew may be done anew.
 func Find(r *wire.Request) (Loop, bool) {
 	x := reading{r: r}
 	x.readSteps()
@@ -44,27 +44,27 @@ func Find(r *wire.Request) (Loop, bool) {
 	return x.detectLoop()
 }
 
-// A reading is one of the newest messages of a request.
+// A reading holds what was read of a request's newest messages.
 type reading struct {
 	r      *wire.Request
-	steps  [][]made // newest first
-	answer int      // the newest message of the model; -1
+	steps  [][]madeCall // newest first
+	answer int          // the newest message of the model; -1
 }
 
-// made is a call with its result.
-type made struct {
+// madeCall is a call with its result.
+type madeCall struct {
 	call, result *wire.Part
 	message      int    // of result
 	size         int    // of what came back, in bytes of the request
 	sum          uint64 // of the arguments, once it was asked for
 }
 
-// readSteps reads steps from the newest message back, until the user has spoken or there are enough.
+// readSteps reads steps from the newest message backwards, until a message of the user or until there are enough.
 func (x *reading) readSteps() {
 	x.answer = -1
 	n, i := 0, len(x.r.Messages)-1
 	for i >= 0 && n < maxRead {
-		var results []made
+		var results []madeCall
 		for ; i >= 0 && x.r.Messages[i].Role != wire.RoleAssistant; i-- {
 			m := &x.r.Messages[i]
 			for k := range slices.Backward(m.Parts) {
@@ -72,7 +72,7 @@ func (x *reading) readSteps() {
 					if len(results) == maxStep {
 						return
 					}
-					results = append(results, made{result: p, message: i})
+					results = append(results, madeCall{result: p, message: i})
 				}
 			}
 			if m.Role == wire.RoleUser && topic.Words(x.r, i) != "" {
@@ -88,7 +88,7 @@ func (x *reading) readSteps() {
 		if x.answer < 0 {
 			x.answer = i
 		}
-		var step []made
+		var step []madeCall
 		for ; i >= 0 && x.r.Messages[i].Role == wire.RoleAssistant; i-- {
 			m := &x.r.Messages[i]
 			for k := range slices.Backward(m.Parts) {
@@ -111,9 +111,10 @@ func (x *reading) readSteps() {
 	}
 }
 
-// resultOf returns the index of the result of a call; where there are no ids, the newest of the same name. -1 for none.
-func resultOf(call *wire.Part, results []made) int {
-	return slices.IndexFunc(results, func(m made) bool {
+// resultOf returns the index in results of the result of a call, by id or, where there are none, by name, the newest first; -1 if there is
+// none.
+func resultOf(call *wire.Part, results []madeCall) int {
+	return slices.IndexFunc(results, func(m madeCall) bool {
 		if call.CallID != "" || m.result.CallID != "" {
 			return m.result.CallID == call.CallID
 		}
@@ -121,7 +122,7 @@ func resultOf(call *wire.Part, results []made) int {
 	})
 }
 
-// sizeOf returns the bytes of a part as they are in the request.
+// sizeOf returns the size of a part's content in the request's body, in bytes.
 func sizeOf(p *wire.Part) int {
 	if !p.Raw.IsZero() {
 		return p.Raw.Len()
@@ -139,8 +140,8 @@ func sizeOf(p *wire.Part) int {
 // nearly is the number of bytes by which results that are the same may differ in size: a time, the number of a process.
 const nearly = 64
 
-// mayRepeat reports whether one of the newest calls may have been made before, by names, sizes and a sum. Mostly none was, and nothing
-// has to be compared.
+// mayRepeat reports whether one of the newest calls may have been made before, judged by names, sizes and a checksum. In most requests none
+// was, and nothing needs to be compared.
 func (x *reading) mayRepeat() bool {
 	for i := range x.steps[0] {
 		c := &x.steps[0][i]
@@ -157,8 +158,8 @@ func (x *reading) mayRepeat() bool {
 	return false
 }
 
-// argumentsSum returns a sum of the arguments that does not depend on their order nor on white space.
-func (m *made) argumentsSum(r *wire.Request) uint64 {
+// argumentsSum returns a checksum of the arguments that does not depend on their order or on white space. It is computed once.
+func (m *madeCall) argumentsSum(r *wire.Request) uint64 {
 	if m.sum != 0 {
 		return m.sum
 	}
@@ -184,8 +185,8 @@ func (m *made) argumentsSum(r *wire.Request) uint64 {
 	return m.sum
 }
 
-// detectLoop shows a new detector the steps in their order, and returns the loop that the newest closes; false if it closes none. Again is
-// set if an earlier step had closed one already.
+// detectLoop passes the steps in their order to a new detector, and returns the loop that the newest one closes; false if it closes none.
+// Again is set if an earlier step had closed a loop already.
 func (x *reading) detectLoop() (Loop, bool) {
 	d := New(Options{Foreign: true})
 	var found Loop
@@ -206,7 +207,7 @@ func (x *reading) detectLoop() (Loop, bool) {
 	return found, ok
 }
 
-// arguments returns those of a call as the model wrote them.
+// arguments returns the arguments of a call as the model wrote them.
 func arguments(r *wire.Request, p *wire.Part) string {
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw))
@@ -216,7 +217,7 @@ func arguments(r *wire.Request, p *wire.Part) string {
 
 var seed = maphash.MakeSeed()
 
-// resultDigest returns a hash of what came back, without what is another each time: how long it took, the number of a process.
+// resultDigest returns a hash of a result, without values that differ each time: durations, process numbers.
 func resultDigest(r *wire.Request, p *wire.Part) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -242,7 +243,7 @@ var unsteady = [][]byte{[]byte("Chunk ID: "), []byte("Wall time"), []byte("durat
 // edge is the number of bytes at both ends of a result that are searched for [unsteady].
 const edge = 512
 
-// writeSteady writes a literal without what is unsteady at its ends. A line ends with an escaped line feed there, or with the value.
+// writeSteady writes a literal to a hash, without the unsteady values at its beginning and end.
 func writeSteady(h *maphash.Hash, text []byte) {
 	head := text[:min(len(text), edge)]
 	tail := text[max(len(head), len(text)-edge):]

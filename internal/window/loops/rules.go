@@ -11,7 +11,7 @@ import (
 func (d *Detector) findIdentical() (Finding, bool) {
 	n, last := d.o.Identical, len(d.calls)-1
 	newest := d.calls[last]
-	if d.polls(newest) {
+	if d.mayRepeat(newest) {
 		return Finding{}, false
 	}
 	times := 1
@@ -20,7 +20,7 @@ func (d *Detector) findIdentical() (Finding, bool) {
 		case c.what == newest.what:
 			times++
 			if times == n {
-				return identicalOf(newest.name, n, last+1-i), true
+				return identicalFinding(newest.name, n, last+1-i), true
 			}
 		case d.o.Foreign && c.nature == waits, newest.nature != opens && c.nature == acts && !c.failed && d.isUnique(i):
 			return Finding{}, false
@@ -29,10 +29,10 @@ func (d *Detector) findIdentical() (Finding, bool) {
 	return Finding{}, false
 }
 
-// polls reports whether a call may repeat.
-func (d *Detector) polls(c seenCall) bool { return d.o.Foreign && c.nature.polls() }
+// mayRepeat reports whether the call may repeat without being a loop.
+func (d *Detector) mayRepeat(c seenCall) bool { return d.o.Foreign && c.nature.polls() }
 
-// isUnique reports whether no other call that is kept is the same as the one at an index, with the same result.
+// isUnique reports whether no other remembered call is the same as the one at that index, with the same result.
 func (d *Detector) isUnique(at int) bool {
 	for i, c := range d.calls {
 		if i != at && c.what == d.calls[at].what {
@@ -42,7 +42,8 @@ func (d *Detector) isUnique(at int) bool {
 	return true
 }
 
-func identicalOf(name string, times, among int) Finding {
+// identicalFinding returns the finding that a tool was called the same way several times among the last calls.
+func identicalFinding(name string, times, among int) Finding {
 	where := "in a row"
 	if among > times {
 		where = fmt.Sprintf("among the last %d calls", among)
@@ -54,7 +55,7 @@ func identicalOf(name string, times, among int) Finding {
 	}
 }
 
-// findFailing looks for one call that fails again and again with nothing done in between. An error is no progress, however it is worded.
+// findFailing returns a finding if one call failed again and again with no other call in between. Errors may differ in their words.
 func (d *Detector) findFailing() (Finding, bool) {
 	n := d.o.Identical
 	if len(d.calls) < n {
@@ -62,7 +63,7 @@ func (d *Detector) findFailing() (Finding, bool) {
 	}
 	last := d.calls[len(d.calls)-n:]
 	for _, s := range last {
-		if !s.failed || s.call != last[0].call || d.polls(s) {
+		if !s.failed || s.call != last[0].call || d.mayRepeat(s) {
 			return Finding{}, false
 		}
 	}
@@ -74,7 +75,7 @@ func (d *Detector) findFailing() (Finding, bool) {
 	}, true
 }
 
-// findCycle looks for a few calls that come twice in the same order.
+// findCycle returns a finding if the newest calls are two or three that came twice in the same order.
 func (d *Detector) findCycle() (Finding, bool) {
 	for n := 2; n <= maxCycle && 2*n <= len(d.calls); n++ {
 		last := d.calls[len(d.calls)-2*n:]
@@ -82,16 +83,16 @@ func (d *Detector) findCycle() (Finding, bool) {
 		for i := range n {
 			same = same && last[i].what == last[n+i].what
 			differ = differ || last[i].what != last[0].what
-			same = same && !d.polls(last[i])
+			same = same && !d.mayRepeat(last[i])
 		}
 		if same && differ {
-			return cycleOf(last[:n], 2), true
+			return cycleFinding(last[:n], 2), true
 		}
 	}
 	return Finding{}, false
 }
 
-// findBatch looks for a step of several calls that comes again and again.
+// findBatch returns a finding if a step of several calls came again and again.
 func (d *Detector) findBatch() (Finding, bool) {
 	if len(d.steps) < maxRepeatedSteps || d.steps[0].calls < 2 {
 		return Finding{}, false
@@ -102,11 +103,11 @@ func (d *Detector) findBatch() (Finding, bool) {
 		}
 	}
 	n := min(d.steps[0].calls, len(d.calls))
-	return cycleOf(d.calls[len(d.calls)-n:], maxRepeatedSteps), true
+	return cycleFinding(d.calls[len(d.calls)-n:], maxRepeatedSteps), true
 }
 
-// cycleOf returns a finding about calls that came so many times.
-func cycleOf(calls []seenCall, times int) Finding {
+// cycleFinding returns the finding that the calls came that many times in this order.
+func cycleFinding(calls []seenCall, times int) Finding {
 	const maxShown = 4
 	var names []string
 	for _, s := range calls[:min(len(calls), maxShown)] {
@@ -124,8 +125,8 @@ func cycleOf(calls []seenCall, times int) Finding {
 	}
 }
 
-// findErrors counts for each tool of a step how many calls failed in a row, whatever their arguments, and returns a finding for one that
-// failed too often.
+// findErrors counts, for each tool in the calls, in how many steps in a row it has failed, whatever its arguments, and returns a finding
+// for one that failed too often.
 func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 	type sum struct {
 		name string
@@ -169,11 +170,13 @@ func (d *Detector) findErrors(calls []Call) (found Finding, ok bool) {
 	return found, ok
 }
 
+// forgetStreak removes streak i.
 func (d *Detector) forgetStreak(i int) {
 	d.names -= int64(len(d.streaks[i].name))
 	d.streaks = slices.Delete(d.streaks, i, i+1)
 }
 
+// errorFinding returns the finding that a tool fails whatever it is given.
 func errorFinding(s streak) Finding {
 	return Finding{
 		Kind:   KindErrors,

@@ -23,7 +23,7 @@ const (
 	maxSaid = DefaultWindow
 )
 
-// repeatsSentence returns a loop if the newest answer ends with one sentence again and again.
+// repeatsSentence returns a loop if the newest answer repeats one sentence, or two or three in turn, at its end; false if not.
 func (x *reading) repeatsSentence() (Loop, bool) {
 	if x.answer < 0 {
 		return Loop{}, false
@@ -53,7 +53,7 @@ func (x *reading) repeatsSentence() (Loop, bool) {
 	return Loop{}, false
 }
 
-// repeatedSentence returns the sentence that the end of a literal repeats; "" for none. The last sentence may be cut off.
+// repeatedSentence returns the sentence that a JSON string literal repeats at its end; "" if there is none. The last one may be cut off.
 func repeatedSentence(literal []byte) string {
 	if len(literal) < saidTimes*sentenceBytes {
 		return ""
@@ -87,7 +87,7 @@ func repeatedSentence(literal []byte) string {
 	return ""
 }
 
-// sentences returns those of a text without white space around them. A line is one too.
+// sentences splits a text into sentences, without white space around them. A line end ends a sentence too.
 func sentences(text string) (list []string) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?\n\r。！？", r) }) {
 		if part = strings.TrimSpace(part); part != "" {
@@ -97,7 +97,7 @@ func sentences(text string) (list []string) {
 	return list
 }
 
-// isSentence reports whether a text may be a sentence: there are words in it.
+// isSentence reports whether a text has enough letters to be a sentence.
 func isSentence(text string) bool {
 	letters := 0
 	for _, r := range text {
@@ -166,8 +166,8 @@ func (x *reading) repeatsAnswer() (Loop, bool) {
 	}}, times >= DefaultIdentical
 }
 
-// newestResult returns the message with the last of the results of a step.
-func newestResult(step []made) int {
+// newestResult returns the index of the message with the last result of a step.
+func newestResult(step []madeCall) int {
 	at := 0
 	for _, c := range step {
 		at = max(at, c.message)

@@ -22,7 +22,7 @@ const shortened = "shortened"
 // argument is the name of the member into which arguments go that are not an object.
 const argument = "arguments"
 
-// mendCall mends the name and the arguments of a call in message i, so that the provider takes them.
+// mendCall changes the name and the arguments of a call in message i where the provider would refuse them.
 func (m *mending) mendCall(i int, p *wire.Part) {
 	m.mendName(i, p)
 	switch d := m.rules.dialect; {
@@ -35,25 +35,25 @@ func (m *mending) mendCall(i int, p *wire.Part) {
 	}
 }
 
-// holder returns the span of the object with the name and the arguments of a call; zero where there is none.
-func (m *mending) holder(call *wire.Part) wire.Span {
+// callObject returns the span of the JSON object with the name and the arguments of a call; zero if there is none.
+func (m *mending) callObject(call *wire.Part) wire.Span {
 	if member := m.rules.dialect.CallHolder; member != nil {
-		return m.member(call.Span, member(call))
+		return m.memberObject(call.Span, member(call))
 	}
 	return call.Span
 }
 
-// mendArguments mends the arguments of a call that has them as JSON in a text.
+// mendArguments changes the arguments of a call, which it has as JSON in a string, into valid JSON.
 func (m *mending) mendArguments(i int, p *wire.Part) {
 	switch {
 	case len(p.Texts) == 0 && (p.Raw.IsZero() || p.Raw == p.Span):
-		if holder := m.holder(p); !holder.IsZero() {
+		if holder := m.callObject(p); !holder.IsZero() {
 			m.draft().SetMember(holder, "arguments", []byte(`"{}"`))
-			m.noteAction(Wrapped, i, p.CallID, 0)
+			m.addAction(Wrapped, i, p.CallID, 0)
 		}
 	case len(p.Texts) == 0:
 		m.draft().Replace(p.Raw, wire.Quote(nil, m.r.Raw(p.Raw)))
-		m.noteAction(Wrapped, i, p.CallID, 0)
+		m.addAction(Wrapped, i, p.CallID, 0)
 	default:
 		lit := p.Texts[0]
 		most := m.rules.argumentBytes
@@ -66,11 +66,11 @@ func (m *mending) mendArguments(i int, p *wire.Part) {
 		if !long && (sound || len(text) == 0 && !m.rules.noEmptyInput) {
 			return
 		}
-		object, kind := objectOf(text)
+		object, kind := asObject(text)
 		if long {
 			kind = shortened
-			if object, _ = objectOf(cutText(text, most-64)); len(object) > most {
-				object, _ = objectOf(cutText(text, most/8)) // no JSON, and longer when it is quoted
+			if object, _ = asObject(cutText(text, most-64)); len(object) > most {
+				object, _ = asObject(cutText(text, most/8)) // no JSON, and longer when it is quoted
 			}
 		}
 		m.draft().Replace(lit, wire.Quote(nil, object))
@@ -78,12 +78,12 @@ func (m *mending) mendArguments(i int, p *wire.Part) {
 	}
 }
 
-// mendInput mends the arguments of a call that has them as an object.
+// mendInput changes the arguments of a call, which it has as a JSON object, where the provider would refuse them.
 func (m *mending) mendInput(i int, p *wire.Part) {
 	raw := m.r.Raw(p.Raw)
 	switch {
 	case p.Raw.IsZero() || string(raw) == "null":
-		required, holder := m.rules.dialect.ObjectArguments, m.holder(p)
+		required, holder := m.rules.dialect.ObjectArguments, m.callObject(p)
 		switch {
 		case required == "" || holder.IsZero():
 			return
@@ -92,20 +92,20 @@ func (m *mending) mendInput(i int, p *wire.Part) {
 		default:
 			m.draft().Replace(p.Raw, []byte("{}"))
 		}
-		m.noteAction(Wrapped, i, p.CallID, 0)
+		m.addAction(Wrapped, i, p.CallID, 0)
 	case raw[0] == '{':
 	case raw[0] == '"':
-		object, kind := objectOf(m.unquoted(p.Raw))
+		object, kind := asObject(m.unquoted(p.Raw))
 		m.draft().Replace(p.Raw, slices.Clone(object))
 		m.noteChange(i, p, kind, max(0, len(raw)-2-len(object)))
 	default:
-		m.draft().Replace(p.Raw, wrapped(raw))
-		m.noteAction(Wrapped, i, p.CallID, 0)
+		m.draft().Replace(p.Raw, wrapInObject(raw))
+		m.addAction(Wrapped, i, p.CallID, 0)
 	}
 }
 
-// noteChange records that arguments were changed and lost so many bytes, and keeps the line about it that the call's result will have. kind
-// "" means that the arguments mean the same as before: then the model is not told.
+// noteChange records that the arguments of a call were changed and lost that many bytes. Unless kind is "", which means that they mean the
+// same as before, it stores a line that tells the model, for the call's result.
 func (m *mending) noteChange(i int, p *wire.Part, kind string, bytes int) {
 	line := noJSON
 	switch kind {
@@ -114,17 +114,17 @@ func (m *mending) noteChange(i int, p *wire.Part, kind string, bytes int) {
 	case shortened:
 		kind, line = Closed, tooLong
 	case "":
-		m.noteAction(Wrapped, i, p.CallID, 0) // it is what was meant, in the right form
+		m.addAction(Wrapped, i, p.CallID, 0) // it is what was meant, in the right form
 		return
 	}
-	m.noteAction(kind, i, p.CallID, max(0, bytes))
+	m.addAction(kind, i, p.CallID, max(0, bytes))
 	if m.notes == nil {
 		m.notes = map[string]string{}
 	}
 	m.notes[noteKey(p)] = line
 }
 
-// noteKey returns the key in notes for a call or its result: the id, or the name where there is none, as often in Gemini.
+// noteKey returns the key in notes for a call or its result: the id, or, as often in Gemini, the name if there is none.
 func noteKey(p *wire.Part) string {
 	if p.CallID != "" {
 		return "#" + p.CallID
@@ -132,7 +132,7 @@ func noteKey(p *wire.Part) string {
 	return p.Name
 }
 
-// takeNote removes and returns the line that the result of a changed call has to have, "" if there is none.
+// takeNote removes and returns the line to put into the result p because its call was changed, "" if there is none.
 func (m *mending) takeNote(p *wire.Part) string {
 	if len(m.notes) == 0 {
 		return ""
@@ -155,13 +155,13 @@ func Arguments(text string) string {
 	if isJSON([]byte(text)) {
 		return text
 	}
-	object, _ := objectOf([]byte(text))
+	object, _ := asObject([]byte(text))
 	return string(object)
 }
 
-// objectOf returns arguments as an object: closed if they only end too early, wrapped in an object if they are anything else. kind is Closed
-// or Wrapped if the text was not valid JSON, else "", also where other valid JSON was wrapped.
-func objectOf(text []byte) (object []byte, kind string) {
+// asObject returns arguments as a JSON object: closed if they only end too early, wrapped in an object if they are anything else. kind is
+// Closed or Wrapped if the text was not valid JSON; else "", even if other valid JSON was wrapped.
+func asObject(text []byte) (object []byte, kind string) {
 	text = bytes.TrimSpace(text)
 	switch {
 	case len(text) == 0 || string(text) == "null":
@@ -170,50 +170,50 @@ func objectOf(text []byte) (object []byte, kind string) {
 		if text[0] == '{' {
 			return text, ""
 		}
-		return wrapped(text), ""
+		return wrapInObject(text), ""
 	}
 	if object, ok := closeObject(text); ok {
 		return object, Closed
 	}
-	return wrapped(wire.Quote(nil, text)), Wrapped
+	return wrapInObject(wire.Quote(nil, text)), Wrapped
 }
 
-// wrapped returns an object with JSON as its one member.
-func wrapped(raw []byte) []byte {
+// wrapInObject returns a JSON object with the JSON value raw as its one member.
+func wrapInObject(raw []byte) []byte {
 	out := make([]byte, 0, len(raw)+len(argument)+5)
 	out = append(append(append(out, `{"`...), argument...), `":`...)
 	return append(append(out, raw...), '}')
 }
 
-// mendName replaces a call's name that its provider refuses.
+// mendName replaces the name of a call that its provider would refuse.
 func (m *mending) mendName(i int, p *wire.Part) {
 	u := &m.rules
-	if u.nameBytes == 0 || p.Type == "local_shell_call" || u.dialect.NamedCalls != nil && !slices.Contains(u.dialect.NamedCalls, p.Type) || goodName(p.Name, u) {
+	if u.nameBytes == 0 || p.Type == "local_shell_call" || u.dialect.NamedCalls != nil && !slices.Contains(u.dialect.NamedCalls, p.Type) || isGoodName(p.Name, u) {
 		return
 	}
 	name := wire.Quote(nil, cleanName(p.Name, u))
-	holder := m.holder(p)
+	holder := m.callObject(p)
 	if holder.IsZero() {
 		return
 	}
 	m.draft().SetMember(holder, "name", name)
-	m.noteAction(Renamed, i, p.CallID, 0)
+	m.addAction(Renamed, i, p.CallID, 0)
 }
 
-// goodName reports whether the provider accepts the name of a tool.
-func goodName(name string, u *rules) bool {
+// isGoodName reports whether the provider accepts the name of a tool.
+func isGoodName(name string, u *rules) bool {
 	if name == "" || len(name) > u.nameBytes {
 		return false
 	}
 	for i := 0; u.plainName && i < len(name); i++ {
-		if !plain(name[i]) {
+		if !isNameByte(name[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// cleanName returns a name that the provider accepts, made from a tool's name.
+// cleanName returns a name that the provider accepts, similar to the tool's; "unknown" for "".
 func cleanName(name string, u *rules) string {
 	if name == "" {
 		return "unknown"
@@ -221,7 +221,7 @@ func cleanName(name string, u *rules) string {
 	out := make([]byte, 0, min(len(name), u.nameBytes))
 	for i := 0; i < len(name) && len(out) < u.nameBytes; i++ {
 		c := name[i]
-		if !plain(c) && (u.plainName || c >= 0x80) {
+		if !isNameByte(c) && (u.plainName || c >= 0x80) {
 			c = '_'
 		}
 		out = append(out, c)
@@ -229,12 +229,13 @@ func cleanName(name string, u *rules) string {
 	return string(out)
 }
 
-func plain(c byte) bool {
+// isNameByte reports whether c is an ASCII letter, a digit, '_' or '-'.
+func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// member returns the span of an object's member that is itself an object, or a zero span.
-func (m *mending) member(object wire.Span, name string) wire.Span {
+// memberObject returns the span of an object's member of that name; zero if there is none or its value is not an object.
+func (m *mending) memberObject(object wire.Span, name string) wire.Span {
 	v := rawjson.Get(m.r.Raw(object), name)
 	if v.IsZero() || m.r.Body[object.Start+v.Start] != '{' {
 		return wire.Span{}
@@ -242,7 +243,7 @@ func (m *mending) member(object wire.Span, name string) wire.Span {
 	return wire.Span{Start: object.Start + v.Start, End: object.Start + v.End}
 }
 
-// unquoted returns the text of a literal, valid until the next call.
+// unquoted returns the text of a JSON string literal, valid until the next call.
 func (m *mending) unquoted(lit wire.Span) []byte {
 	raw := m.r.Raw(lit)
 	if bytes.IndexByte(raw, '\\') < 0 {
@@ -252,7 +253,7 @@ func (m *mending) unquoted(lit wire.Span) []byte {
 	return m.scratch
 }
 
-// A list is an array of blocks in the body and the edits of it: the content of a result, the system prompt.
+// A list is an array of blocks in the body, such as the content of a result or the system prompt, with edits that are not made yet.
 type list struct {
 	m     *mending
 	span  wire.Span
@@ -262,7 +263,7 @@ type list struct {
 	first []byte // an element to insert in front of the others
 }
 
-// listOf returns the array in a span as a list.
+// listOf parses the array in a span into a list without edits.
 func (m *mending) listOf(span wire.Span) *list {
 	l := &list{m: m, span: span}
 	for v, err := range rawjson.Elements(m.r.Body[:span.End], span.Start) {
@@ -274,6 +275,7 @@ func (m *mending) listOf(span wire.Span) *list {
 	return l
 }
 
+// dropElement plans to remove element i.
 func (l *list) dropElement(i int) {
 	if l.gone == nil {
 		l.gone = map[int]bool{}
@@ -281,6 +283,7 @@ func (l *list) dropElement(i int) {
 	l.gone[i] = true
 }
 
+// replaceElement plans to replace element i by a JSON value.
 func (l *list) replaceElement(i int, with []byte) {
 	if l.with == nil {
 		l.with = map[int][]byte{}
@@ -288,10 +291,10 @@ func (l *list) replaceElement(i int, with []byte) {
 	l.with[i] = with
 }
 
-// remaining returns the number of elements that stay.
+// remaining returns the number of elements that are not removed.
 func (l *list) remaining() int { return len(l.at) - len(l.gone) }
 
-// applyEdits makes the edits: of single elements if their number stays, else of the whole array.
+// applyEdits adds the planned edits to the draft: of single elements if their number stays, else of the whole array.
 func (l *list) applyEdits() {
 	if len(l.gone) == 0 && l.first == nil {
 		for i, with := range l.with {

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
-// closeObject returns a JSON object that ends too early, completed: what is open is closed, and what was cut in the middle (a number, a key, an
-// escape) is left out. It returns false for any other text, a complete object too.
+// closeObject completes a JSON object that ends too early: it closes what is open, and leaves out what was cut in the middle (a number, a
+// key, an escape). It returns false for any other text, also for a complete object.
 func closeObject(text []byte) ([]byte, bool) {
 	if len(text) == 0 || text[0] != '{' {
 		return nil, false
@@ -68,9 +68,9 @@ func closeObject(text []byte) ([]byte, bool) {
 			end, whole := stringEnd(text, i)
 			if !whole {
 				if expect != wantsValue && expect != wantsFirst {
-					return finish(text[:keep], ends[:depth])
+					return closeBrackets(text[:keep], ends[:depth])
 				}
-				return finish(append(text[:end:end], '"'), ends)
+				return closeBrackets(append(text[:end:end], '"'), ends)
 			}
 			i = end
 			switch expect {
@@ -91,7 +91,7 @@ func closeObject(text []byte) ([]byte, bool) {
 				end++
 			}
 			if end == len(text) {
-				return finish(text[:keep], ends[:depth]) // a number that goes on cannot be told from one that is whole
+				return closeBrackets(text[:keep], ends[:depth]) // a number that goes on cannot be told from one that is whole
 			}
 			if !json.Valid(text[i:end]) {
 				return nil, false
@@ -100,7 +100,7 @@ func closeObject(text []byte) ([]byte, bool) {
 		}
 		keep, depth = i, len(ends)
 	}
-	return finish(text[:keep], ends[:depth])
+	return closeBrackets(text[:keep], ends[:depth])
 }
 
 // expected names the tokens that may come next in an object or array.
@@ -115,8 +115,8 @@ const (
 	wantsComma // or the end
 )
 
-// finish returns text with the brackets in ends behind it, in reverse; false if that is not valid JSON.
-func finish(text, ends []byte) ([]byte, bool) {
+// closeBrackets returns text with the closing brackets in ends appended, last first; false if the result is not valid JSON.
+func closeBrackets(text, ends []byte) ([]byte, bool) {
 	out := append(make([]byte, 0, len(text)+len(ends)), text...)
 	for i := len(ends) - 1; i >= 0; i-- {
 		out = append(out, ends[i])
@@ -124,8 +124,7 @@ func finish(text, ends []byte) ([]byte, bool) {
 	return out, json.Valid(out)
 }
 
-// stringEnd returns the index behind the closing quote of the string that begins at i; or, if it has none, behind its last complete
-// character.
+// stringEnd returns the index behind the closing quote of the string that begins at i; or, without one, behind its last whole character.
 func stringEnd(text []byte, i int) (end int, whole bool) {
 	for i++; i < len(text); {
 		switch c := text[i]; {
@@ -155,7 +154,7 @@ func stringEnd(text []byte, i int) (end int, whole bool) {
 	return i, false
 }
 
-// cutText returns the first size bytes of a longer text, fewer where that would split a character.
+// cutText returns the first size bytes of text, which is longer, or fewer so that no character is split.
 func cutText(text []byte, size int) []byte {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--

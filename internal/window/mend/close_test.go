@@ -61,7 +61,7 @@ func TestWhatIsNoBeginning(t *testing.T) {
 		if object, ok := closeObject([]byte(text)); ok {
 			t.Errorf("%q was closed to %s", text, object)
 		}
-		object, kind := objectOf([]byte(text))
+		object, kind := asObject([]byte(text))
 		if !json.Valid(object) || object[0] != '{' || text != "" && kind != Wrapped {
 			t.Errorf("%q became %s, %q", text, object, kind)
 		}
@@ -76,11 +76,11 @@ func FuzzClosed(f *testing.F) {
 		if object, ok := closeObject(text); ok != json.Valid(object) && ok {
 			t.Fatalf("%q was closed to %q", text, object)
 		}
-		object, _ := objectOf(text)
+		object, _ := asObject(text)
 		if !json.Valid(object) || object[0] != '{' {
 			t.Fatalf("%q became %q", text, object)
 		}
-		if again, kind := objectOf(object); kind != "" || !bytes.Equal(again, bytes.TrimSpace(object)) {
+		if again, kind := asObject(object); kind != "" || !bytes.Equal(again, bytes.TrimSpace(object)) {
 			t.Fatalf("%q is mended again to %q, %q", object, again, kind)
 		}
 	})

@@ -10,10 +10,9 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mendEnding makes the last message one that the model can answer: behind its own words, which it does not continue, it puts a message of the
-// user.
+// mendEnding adds a message of the user if the last message is the model's own and this model does not continue its own words.
 func (m *mending) mendEnding() {
-	i := m.last()
+	i := m.lastMessage()
 	if i < 0 {
 		return
 	}
@@ -37,15 +36,16 @@ func (m *mending) mendEnding() {
 		return // a request for a summary may end with the model's words (platform.claude.com "compaction-on-demand", 2026-11)
 	}
 	m.draft().InsertMessages(len(m.r.Messages), wire.TextMessage(m.r.Dialect, wire.RoleUser, goOn))
-	m.noteAction(Prompted, i, "", 0)
+	m.addAction(Prompted, i, "", 0)
 }
 
+// startsWithThinking reports whether a message begins with the model's reasoning.
 func startsWithThinking(msg *wire.Message) bool {
 	return len(msg.Parts) > 0 && msg.Parts[0].Kind == wire.Reasoning
 }
 
-// trimTrailing removes white space at the end of words that the model is to continue ("final assistant content cannot end with trailing
-// whitespace").
+// trimTrailing removes white space at the end of a last message that the model is to continue ("final assistant content cannot end with
+// trailing whitespace").
 func (m *mending) trimTrailing(i int, msg *wire.Message) {
 	if !m.rules.noTrailing || i < m.from || len(msg.Parts) == 0 {
 		return
@@ -58,7 +58,7 @@ func (m *mending) trimTrailing(i int, msg *wire.Message) {
 	text := string(wire.Unquote(nil, m.r.Raw(p.Texts[0])))
 	if short := trimmed(text); short != text {
 		m.draft().ReplaceText(i, j, 0, short)
-		m.noteAction(Trimmed, i, "", len(text)-len(short))
+		m.addAction(Trimmed, i, "", len(text)-len(short))
 	}
 }
 
@@ -74,8 +74,8 @@ func (m *mending) hasThinkingBudget() bool {
 // leastBudget is the smallest thinking budget that the provider accepts, in tokens.
 const leastBudget = 1024
 
-// mendThinking changes the thinking budget and max_tokens so that they fit, and switches thinking off if the current turn has lost the thinking
-// that it began with.
+// mendThinking changes the thinking budget and max_tokens so that they fit together, and switches thinking off if the current turn lacks
+// the thinking that it began with.
 func (m *mending) mendThinking() {
 	if !m.rules.signed || !m.hasThinkingBudget() {
 		return
@@ -83,7 +83,7 @@ func (m *mending) mendThinking() {
 	if m.lacksThinking() {
 		// "When `thinking` is enabled, a final `assistant` message must start with a thinking block … To avoid this requirement, disable `thinking`."
 		m.draft().Replace(m.r.ThinkingSpan, []byte(`{"type":"disabled"}`))
-		m.noteAction(Budgeted, -1, "", 0)
+		m.addAction(Budgeted, -1, "", 0)
 		return
 	}
 	raw := m.r.Raw(m.r.ThinkingSpan)
@@ -102,7 +102,7 @@ func (m *mending) mendThinking() {
 		budget = leastBudget
 	}
 	m.draft().Replace(wire.Span{Start: m.r.ThinkingSpan.Start + at.Start, End: m.r.ThinkingSpan.Start + at.End}, fmt.Append(nil, budget))
-	m.noteAction(Budgeted, -1, "", 0)
+	m.addAction(Budgeted, -1, "", 0)
 }
 
 // mayInterleave reports whether thinking may stand between calls: then its budget is that of a whole turn, and may be over
@@ -128,7 +128,7 @@ func (m *mending) lacksThinking() bool {
 		case msg.Role == wire.RoleAssistant:
 			first = i
 			calls = calls || hasKind(msg, wire.Call)
-		case !hasKind(msg, wire.Result) && !m.behindResults(i):
+		case !hasKind(msg, wire.Result) && !m.followsResults(i):
 			i = 0 // the user's words that the turn began with
 		}
 	}
@@ -148,8 +148,8 @@ func (m *mending) lacksThinking() bool {
 	return false
 }
 
-// behindResults reports whether a message of the user comes right after one with results: the provider joins the two.
-func (m *mending) behindResults(i int) bool {
+// followsResults reports whether message i, the user's, follows one with results, which the provider joins with it.
+func (m *mending) followsResults(i int) bool {
 	for i--; i >= 0 && m.r.Messages[i].Role == wire.RoleUser; i-- {
 		if hasKind(&m.r.Messages[i], wire.Result) {
 			return true
@@ -158,6 +158,7 @@ func (m *mending) behindResults(i int) bool {
 	return false
 }
 
+// hasKind reports whether a message has a part of a kind.
 func hasKind(msg *wire.Message, kind wire.PartKind) bool {
 	for j := range msg.Parts {
 		if msg.Parts[j].Kind == kind {
@@ -167,7 +168,7 @@ func hasKind(msg *wire.Message, kind wire.PartKind) bool {
 	return false
 }
 
-// dropMarks drops the oldest cache marks of too many: first those in messages, from the front; then those before the messages.
+// dropMarks removes the oldest cache marks if there are more than the provider accepts: first in the messages, then before them.
 func (m *mending) dropMarks() {
 	limit := m.rules.marks
 	if limit == 0 || len(m.r.Marks) < limit {
@@ -191,11 +192,11 @@ func (m *mending) dropMarks() {
 	count = append(count, before...)
 	for _, n := range count[:max(0, len(count)-limit)] {
 		m.draft().DropMark(n)
-		m.noteAction(Unmarked, m.messageAt(m.r.Marks[n]), "", 0)
+		m.addAction(Unmarked, m.messageAt(m.r.Marks[n]), "", 0)
 	}
 }
 
-// messageAt returns the index of the message that a span lies in, -1 when it is in none.
+// messageAt returns the index of the message that contains a span, -1 if none does.
 func (m *mending) messageAt(s wire.Span) int {
 	i, ok := slices.BinarySearchFunc(m.r.Messages, s.Start, func(msg wire.Message, at int) int {
 		switch {

@@ -25,7 +25,7 @@ func isBase64(text []byte) bool {
 	var is [256]bool
 	for i := range 256 {
 		c := byte(i)
-		is[i] = plain(c) && c != '-' && c != '_' || c == '+' || c == '/' || c == '='
+		is[i] = isNameByte(c) && c != '-' && c != '_' || c == '+' || c == '/' || c == '='
 	}
 	for _, c := range text {
 		if !is[c] {
@@ -35,8 +35,8 @@ func isBase64(text []byte) bool {
 	return true
 }
 
-// headerOf reads the header of an image in base64. A few bytes are enough for all formats but JPEG, in which the size may come late.
-func headerOf(text []byte) header {
+// parseHeader reads the header of an image in base64. For all formats but JPEG it decodes only a few bytes.
+func parseHeader(text []byte) header {
 	var first [48]byte
 	n, _ := base64.StdEncoding.Decode(first[:], text[:min(len(text), 64)/4*4])
 	b := first[:n]
@@ -44,7 +44,7 @@ func headerOf(text []byte) header {
 	case bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")):
 		h := header{kind: "image/png"}
 		if len(b) >= 26 && string(b[12:16]) == "IHDR" {
-			h.width, h.height, h.deep = beSize(b[16:]), beSize(b[20:]), b[24] > 8
+			h.width, h.height, h.deep = bigEndianSize(b[16:]), bigEndianSize(b[20:]), b[24] > 8
 		}
 		return h
 	case bytes.HasPrefix(b, []byte("GIF87a")), bytes.HasPrefix(b, []byte("GIF89a")):
@@ -75,9 +75,10 @@ func headerOf(text []byte) header {
 	return header{}
 }
 
-func beSize(b []byte) int { return int(min(binary.BigEndian.Uint32(b), 1<<30)) }
+// bigEndianSize reads a 32-bit big-endian size; at most 1<<30.
+func bigEndianSize(b []byte) int { return int(min(binary.BigEndian.Uint32(b), 1<<30)) }
 
-// webpHeader reads the size in one of the three kinds of WebP (RFC 9649).
+// webpHeader reads the header of one of the three kinds of WebP (RFC 9649). The size is 0 if b is too short.
 func webpHeader(b []byte) header {
 	h := header{kind: "image/webp"}
 	if len(b) < 30 {
@@ -96,7 +97,7 @@ func webpHeader(b []byte) header {
 	return h
 }
 
-// jpegHeader walks the segments up to the one with the size. more means that b ended before that.
+// jpegHeader reads the header of a JPEG up to the segment with the size. more means that b ended before that.
 func jpegHeader(b []byte) (h header, more bool) {
 	h = header{kind: "image/jpeg"}
 	at := 2

@@ -12,7 +12,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A lesson is a piece of a refusal, in lower case, and what it teaches: learn changes the options and returns false if they say it already.
+// A lesson recognises a refusal by words in it, in lower case, and changes the options by what it says; learn returns false if they say
+// that already.
 type lesson struct {
 	words string
 	learn func(o *Options, refusal string) bool
@@ -85,9 +86,9 @@ var learned = []lesson{
 // maxRefusal bounds how much of a refusal is read, in bytes.
 const maxRefusal = 8 << 10
 
-// Learn returns the options with what a provider's refusal teaches, of a request that was made with them; false when it teaches nothing
-// new. The refusal is the provider's own words, as package refusal finds them in a body: what a validator echoes of the conversation may say
-// anything. The caller mends again, and keeps [Options.Lasting] for the conversation and the model if that has helped.
+// Learn returns the options with the rule that a provider's refusal states, of a request that was mended with them; false if it states
+// nothing new. refusal is the provider's own words, as package refusal extracts them from a body: text that a validator echoes from the
+// conversation may say anything. The caller mends again, and keeps [Options.Lasting] for the conversation and the model if that has helped.
 func Learn(o Options, refusal string) (Options, bool) {
 	refusal = strings.NewReplacer("`", "", `"`, "", `\`, "").Replace(strings.ToLower(refusal[:min(len(refusal), maxRefusal)]))
 	for _, l := range learned {
@@ -98,21 +99,35 @@ func Learn(o Options, refusal string) (Options, bool) {
 	return o, false
 }
 
-// Lasting returns the options without what they say of one request alone: which documents go, and that an address which the refusal did not
-// name could not be fetched.
+// Lasting returns the options without those that concern one request alone: which documents to remove, and that no image could be fetched.
 func (o Options) Lasting() Options {
 	o.Place, o.NoDocuments, o.OldDocuments, o.NoFetched = nil, false, false, false
 	return o
 }
 
-func noPrefill(o *Options, _ string) bool  { return !set(&o.NoPrefill) }
-func decode(o *Options, _ string) bool     { return !set(&o.Decode) }
-func noEmpty(o *Options, _ string) bool    { return !set(&o.NoEmpty) }
-func noImages(o *Options, _ string) bool   { return !set(&o.NoImages) }
+// noPrefill learns that the last message may not be the model's.
+func noPrefill(o *Options, _ string) bool { return !set(&o.NoPrefill) }
+
+// decode learns that all images must be decoded to find one that is damaged.
+func decode(o *Options, _ string) bool { return !set(&o.Decode) }
+
+// noEmpty learns that no text and no message may be empty.
+func noEmpty(o *Options, _ string) bool { return !set(&o.NoEmpty) }
+
+// noImages learns that the model takes no images.
+func noImages(o *Options, _ string) bool { return !set(&o.NoImages) }
+
+// surrogates learns that half a surrogate pair is refused.
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
-func needTools(o *Options, _ string) bool  { return !set(&o.NeedTools) }
-func nineIDs(o *Options, _ string) bool    { return !set(&o.NineIDs) }
-func objects(o *Options, _ string) bool    { return !set(&o.Objects) }
+
+// needTools learns that a history with calls needs declared tools.
+func needTools(o *Options, _ string) bool { return !set(&o.NeedTools) }
+
+// nineIDs learns that ids of calls are nine letters and digits.
+func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }
+
+// objects learns that arguments of calls have to be JSON objects.
+func objects(o *Options, _ string) bool { return !set(&o.Objects) }
 
 // set sets a flag and returns its former value.
 func set(flag *bool) (was bool) {
@@ -141,7 +156,7 @@ func learnImages(o *Options, refusal string) bool {
 	return true
 }
 
-// learnDocuments learns that a document is refused: the one at the place that the refusal names, else all.
+// learnDocuments learns that a document is refused: the one that the refusal names, or all if it names none.
 func learnDocuments(o *Options, refusal string) bool {
 	if set(&o.NoDocuments) {
 		return false
@@ -159,7 +174,7 @@ func learnDocuments(o *Options, refusal string) bool {
 // contentPath finds the place of a block, as Anthropic and Bedrock name it.
 var contentPath = lazy.Regexp(`messages\.([0-9]{1,6})\.content\.([0-9]{1,6})\.`)
 
-// documentPages learns from a count of pages and images which of the two has to go.
+// documentPages learns that there are too many pages, unless the refusal counts none: then the images are too many.
 func documentPages(o *Options, refusal string) bool {
 	if strings.Contains(refusal, " 0 document pages") {
 		return false // images are too many
@@ -167,7 +182,7 @@ func documentPages(o *Options, refusal string) bool {
 	return pages(o, refusal)
 }
 
-// pages learns that there are too many pages: the newest document stays, unless it alone has too many.
+// pages learns that there are too many pages: first that only the newest document may stay, and when that is known already, none.
 func pages(o *Options, _ string) bool {
 	if !set(&o.OldDocuments) {
 		return true
@@ -175,7 +190,7 @@ func pages(o *Options, _ string) bool {
 	return !set(&o.NoDocuments)
 }
 
-// learnFetched learns the addresses that a refusal says could not be fetched; if it names none, that no image could.
+// learnFetched learns which addresses could not be fetched: those that the refusal names, or all if it names none.
 func learnFetched(o *Options, refusal string) bool {
 	named, taught := false, false
 	for word := range strings.FieldsFuncSeq(refusal, func(c rune) bool { return c <= ' ' || strings.ContainsRune("'<>()", c) }) {
@@ -207,7 +222,7 @@ var mediaTypePath = lazy.Regexp(`unsupported mime type:? ['"]?([a-z0-9.+-]{1,64}
 // maxLessons bounds the members and media types that are learned of one conversation.
 const maxLessons = 16
 
-// learnIDLength learns how many characters the id of a call may have. Other texts that are too long are not ours.
+// learnIDLength learns how many characters the id of a call may have, if the refusal is about such an id.
 func learnIDLength(o *Options, refusal string) bool {
 	if !strings.Contains(refusal, "call_id'") && !(strings.Contains(refusal, "tool_calls[") && strings.Contains(refusal, "].id'")) {
 		return false
@@ -221,7 +236,7 @@ func learnIDLength(o *Options, refusal string) bool {
 	return true
 }
 
-// learnForeignIDs learns that the ids of items that another provider made are refused. An item may have none.
+// learnForeignIDs learns that items may not have ids that another provider made. It removes them: an item may have none.
 func learnForeignIDs(o *Options, refusal string) bool {
 	for prefix, kind := range map[string]string{"'fc'": "function_call", "'msg'": "message", "'ctc'": "custom_tool_call"} {
 		if strings.Contains(refusal, "begins with "+prefix) {
@@ -231,7 +246,7 @@ func learnForeignIDs(o *Options, refusal string) bool {
 	return false
 }
 
-// learnField learns a member that the provider does not know, from the path that its refusal names.
+// learnField learns that the provider refuses a member, which it takes from the path in the refusal.
 func learnField(o *Options, refusal string) bool {
 	for _, form := range fieldPaths {
 		if at := form().FindStringSubmatch(refusal); at != nil {
@@ -259,8 +274,8 @@ var needed = []string{
 	"parts", "tool_use_id", "tool_call_id", "call_id", "output", "thinking", "data", "source", "summary", "encrypted_content",
 }
 
-// fieldOf returns the last member of a path, behind the kind of the block or the role of the message that has it: "tool_use.signature" for
-// messages.1.content.0.tool_use.signature, ".reasoning_content" for messages[2].reasoning_content. It is "" for a member that must stay.
+// fieldOf returns how [Options.NoFields] names the member at a path: "tool_use.signature" for messages.1.content.0.tool_use.signature,
+// ".reasoning_content" for messages[2].reasoning_content. It is "" for a member that must stay.
 func fieldOf(path string) string {
 	names := strings.FieldsFunc(path, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 	if len(names) < 3 {
@@ -276,6 +291,7 @@ func fieldOf(path string) string {
 	return holder + "." + name
 }
 
+// addField adds a member to NoFields. It returns false if that is "", known already, or there are too many.
 func (o *Options) addField(name string) bool {
 	if name == "" || slices.Contains(o.NoFields, name) || len(o.NoFields) >= maxLessons {
 		return false
@@ -284,23 +300,23 @@ func (o *Options) addField(name string) bool {
 	return true
 }
 
-// mendRaw mends what no other rule looks at: halves of surrogate pairs, and members that the provider does not know. Messages keep their places,
-// and so do their parts.
+// mendRaw applies rules to the JSON of messages: it replaces halves of surrogate pairs and removes members that the provider refuses.
+// Messages and parts keep their positions.
 func (m *mending) mendRaw() {
 	if !m.o.NoSurrogates && len(m.o.NoFields) == 0 {
 		return
 	}
 	if m.o.NoSurrogates && m.r.SystemSpan.Len() > 0 {
-		if fixed := withoutHalves(m.r.Raw(m.r.SystemSpan)); fixed != nil {
+		if fixed := replaceHalves(m.r.Raw(m.r.SystemSpan)); fixed != nil {
 			m.draft().Replace(m.r.SystemSpan, fixed)
-			m.noteAction(Replaced, -1, "", 0)
+			m.addAction(Replaced, -1, "", 0)
 		}
 	}
 	for i := m.from; i < len(m.r.Messages); i++ {
 		before := m.r.Raw(m.r.Messages[i].Span)
 		after, kind := before, ""
 		if m.o.NoSurrogates {
-			if fixed := withoutHalves(before); fixed != nil {
+			if fixed := replaceHalves(before); fixed != nil {
 				after, kind = fixed, Replaced
 			}
 		}
@@ -311,14 +327,14 @@ func (m *mending) mendRaw() {
 		}
 		if kind != "" {
 			m.draft().ReplaceMessage(i, after)
-			m.noteAction(kind, i, "", len(before)-len(after))
+			m.addAction(kind, i, "", len(before)-len(after))
 		}
 	}
 }
 
-// withoutHalves returns JSON in which each escaped half of a surrogate pair is U+FFFD, as most readers take it; nil if there is none. The
-// length stays.
-func withoutHalves(text []byte) (fixed []byte) {
+// replaceHalves returns JSON in which each escaped half of a surrogate pair is U+FFFD, as most readers take it; nil if there is none. The
+// length does not change.
+func replaceHalves(text []byte) (fixed []byte) {
 	for at := 0; ; {
 		n := bytes.Index(text[at:], []byte(`\u`))
 		if n < 0 {
@@ -352,8 +368,7 @@ func withoutHalves(text []byte) (fixed []byte) {
 	}
 }
 
-// withoutFields returns a message, whose JSON is text, without the members that the provider refuses in it and in its parts; nil if it has
-// none.
+// withoutFields returns msg, whose JSON is text, without the members that the provider refuses in it and its parts; nil if it has none.
 func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	if text[0] != '{' {
 		return nil
@@ -365,7 +380,7 @@ func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 			continue
 		}
 		at := wire.Span{Start: p.Start - msg.Span.Start, End: p.End - msg.Span.Start}
-		if keys := m.unknownIn(at.Of(text), "type"); len(keys) > 0 {
+		if keys := m.refusedMembers(at.Of(text), "type"); len(keys) > 0 {
 			if with, err := rawjson.Remove(at.Of(text), keys...); err == nil {
 				edits = append(edits, wire.Edit{Span: at, With: with})
 			}
@@ -375,7 +390,7 @@ func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	if keys := m.unknownIn(out, "role", "type"); len(keys) > 0 {
+	if keys := m.refusedMembers(out, "role", "type"); len(keys) > 0 {
 		if with, err := rawjson.Remove(out, keys...); err == nil {
 			return with
 		}
@@ -386,8 +401,8 @@ func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	return out
 }
 
-// unknownIn returns the members of an object that the provider refuses. The object is of the kind that one of the members kinds says.
-func (m *mending) unknownIn(object []byte, kinds ...string) (keys []string) {
+// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind.
+func (m *mending) refusedMembers(object []byte, kinds ...string) (keys []string) {
 	var holders []string
 	for _, member := range kinds {
 		if kind, ok := rawjson.Text(object, member); ok {
@@ -412,7 +427,7 @@ func (m *mending) unknownIn(object []byte, kinds ...string) (keys []string) {
 // maxDeclared bounds the tools that are declared for the calls of a history.
 const maxDeclared = 128
 
-// declareTools declares the tools of earlier calls, by their names alone, in a request that declares none.
+// declareTools declares the tools of earlier calls, by their names alone, if the provider demands that and the request declares none.
 func (m *mending) declareTools() {
 	declare := m.rules.dialect.NamedTools
 	if !m.o.NeedTools || declare == nil || len(m.r.Tools) > 0 {
@@ -437,5 +452,5 @@ func (m *mending) declareTools() {
 	for _, member := range declare(names) {
 		m.draft().SetMember(whole, member.Name, member.Value)
 	}
-	m.noteAction(Declared, -1, "", 0)
+	m.addAction(Declared, -1, "", 0)
 }

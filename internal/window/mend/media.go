@@ -9,8 +9,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// replacementFor returns the line that takes the place of an image or document in part j of message i that the provider refuses, "" if it
-// may stay. The block must have media.
+// replacementFor returns the text that replaces an image or document in part j of message i, "" if the provider does not refuse it. block
+// must contain media.
 func (m *mending) replacementFor(i, j int, block wire.Span) string {
 	o := &m.o
 	if !o.NoImages && !o.NoFetched && !o.NoDocuments && !o.OldDocuments && len(o.NoTypes) == 0 && len(o.NoURLs) == 0 || m.r.Body[block.Start] != '{' {
@@ -33,7 +33,7 @@ func (m *mending) replacementFor(i, j int, block wire.Span) string {
 	return ""
 }
 
-// hasLaterDocument reports whether a part behind part j of message i is or has a document.
+// hasLaterDocument reports whether any part after part j of message i is or contains a document.
 func (m *mending) hasLaterDocument(i, j int) bool {
 	for k := len(m.r.Messages) - 1; k >= i; k-- {
 		parts := m.r.Messages[k].Parts
@@ -46,7 +46,7 @@ func (m *mending) hasLaterDocument(i, j int) bool {
 	return false
 }
 
-// hasDocument reports whether a part is a document, or a result with one.
+// hasDocument reports whether a part is a document, or a result that contains one.
 func (m *mending) hasDocument(p *wire.Part) bool {
 	if p.Kind == wire.Media {
 		kind, _, _ := m.mediaOf(m.r.Raw(p.Span))
@@ -66,8 +66,8 @@ func (m *mending) hasDocument(p *wire.Part) bool {
 	return false
 }
 
-// mediaOf returns what a block holds, "image", "document" or "" for neither, its media type in lower case, "" if it says none, and the address
-// from which the provider fetches it, "" if the block has the file itself.
+// mediaOf returns what a block contains: kind is "image", "document" or "" for neither, mime its media type in lower case, "" if it names
+// none, and url the address from which the provider is to fetch it, "" if the block contains the file.
 func (m *mending) mediaOf(raw []byte) (kind, mime, url string) {
 	says, _ := rawjson.Text(raw, "type")
 	switch says {

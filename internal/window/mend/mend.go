@@ -128,7 +128,7 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 // maxRounds limits how often a mended request is checked again. One round is enough unless a request has several faults at once.
 const maxRounds = 3
 
-// mendOnce mends a request in one round.
+// mendOnce applies all rules to a request once.
 func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	return mendWith(func(m *mending) {
 		m.dropEmptySystem()
@@ -143,7 +143,7 @@ func mendOnce(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	}, r, o)
 }
 
-// mendWith mends a request by some of the rules.
+// mendWith builds a request with the edits that apply makes. It returns r if there are none.
 func mendWith(apply func(*mending), r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	m := &mending{r: r, o: o, rules: rulesOf(r.Dialect, o), from: min(max(o.From, 0), len(r.Messages))}
 	apply(m)
@@ -172,6 +172,7 @@ type mending struct {
 	crowd   bool // there are so many images that each has to be small
 }
 
+// draft returns the draft of the mended request, which it creates on first use.
 func (m *mending) draft() *wire.Draft {
 	if m.d == nil {
 		m.d = m.r.Draft()
@@ -179,12 +180,12 @@ func (m *mending) draft() *wire.Draft {
 	return m.d
 }
 
-func (m *mending) noteAction(kind string, message int, id string, bytes int) {
+// addAction adds an Action to those that Mend returns.
+func (m *mending) addAction(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// mendMessage mends the contents of message i: empty parts, calls, results and media. A message that is dropped as a whole is not looked
-// into.
+// mendMessage mends the parts of message i: empty ones, calls, results and media. It ends once it has dropped the message.
 func (m *mending) mendMessage(i int) {
 	msg := &m.r.Messages[i]
 	if !m.dropEmptyParts(i, msg) {
@@ -210,11 +211,11 @@ func (m *mending) dropMessage(i int) {
 	m.dropped[i] = true
 	m.gone = append(m.gone, m.r.Messages[i].Span)
 	m.draft().DropMessages(i, i+1)
-	m.noteAction(Emptied, i, "", m.r.Messages[i].Span.Len())
+	m.addAction(Emptied, i, "", m.r.Messages[i].Span.Len())
 }
 
-// last returns the index of the last message that stays, -1 when none does.
-func (m *mending) last() int {
+// lastMessage returns the index of the last message that is not dropped, -1 if there is none.
+func (m *mending) lastMessage() int {
 	i := len(m.r.Messages) - 1
 	for i >= 0 && m.dropped[i] {
 		i--

@@ -51,19 +51,19 @@ func (m *mending) countImages() {
 		wrong, before := left > 0, left
 		left -= m.imagesIn(&m.r.Messages[i], func(s *wire.MediaSource) {
 			if m.crowd && s.Base64 > 0 {
-				h := headerOf(m.r.Body[s.Head.Start : s.Head.Start+s.Base64])
+				h := parseHeader(m.r.Body[s.Head.Start : s.Head.Start+s.Base64])
 				wrong = wrong || max(h.width, h.height) > u.crowdSide
 			}
 		})
 		if wrong && (left < before || m.crowd) {
-			m.noteAction(Cut, i, "", 0)
+			m.addAction(Cut, i, "", 0)
 			m.surplus = 0 // without that nothing that is new has to go
 			return
 		}
 	}
 }
 
-// imagesIn returns the number of images in a message, and calls each for them unless it is nil.
+// imagesIn returns the number of images in a message, and calls each for every one unless each is nil.
 func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n int) {
 	for j := range msg.Parts {
 		p := &msg.Parts[j]
@@ -71,7 +71,7 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 			s := &p.Media[k]
 			image := p.Type == "image" || strings.HasPrefix(s.Type, "image/") || s.Type == "" && (s.URL || s.FileID) && strings.Contains(p.Type, "image")
 			if !image && p.Kind == wire.Result && s.Base64 > 0 && s.Type == "" {
-				image = headerOf(m.r.Body[s.Head.Start:s.Head.Start+min(s.Base64, 64)]).kind != ""
+				image = parseHeader(m.r.Body[s.Head.Start:s.Head.Start+min(s.Base64, 64)]).kind != ""
 			}
 			if image {
 				n++
@@ -84,7 +84,7 @@ func (m *mending) imagesIn(msg *wire.Message, each func(*wire.MediaSource)) (n i
 	return n
 }
 
-// mendMedia mends part j of message i, if it is an image.
+// mendMedia mends part j of message i if it is an image or a document that the provider would refuse.
 func (m *mending) mendMedia(i, j int, p *wire.Part) {
 	if line := m.replacementFor(i, j, p.Span); line != "" {
 		m.draft().ReplacePart(i, j, m.describeInstead(i, p, &picture{block: p.Span}, line))
@@ -112,17 +112,17 @@ func (m *mending) readPicture(block wire.Span) (pic picture, ok bool) {
 		switch string(f.Key) {
 		case "source":
 			if m.rules.dialect.Images == wire.ImageSource {
-				m.base64Source(&pic, f.Value, "media_type")
+				m.readBase64Source(&pic, f.Value, "media_type")
 			}
 		case "image":
 			if m.rules.dialect.Images == wire.ImageBytes {
-				m.formatSource(&pic, f.Value)
+				m.readFormatSource(&pic, f.Value)
 			}
 		case "image_url":
-			m.dataURL(&pic, f.Value)
+			m.readURL(&pic, f.Value)
 		case "inlineData", "inline_data":
 			if m.rules.dialect.Images == wire.ImageInline {
-				m.base64Source(&pic, f.Value, "mimeType")
+				m.readBase64Source(&pic, f.Value, "mimeType")
 			}
 		case "type":
 			if kind := string(f.Value.Of(m.r.Body)); m.rules.dialect.Images == wire.ImageSource && kind != `"image"` || kind == `"computer_screenshot"` {
@@ -130,14 +130,15 @@ func (m *mending) readPicture(block wire.Span) (pic picture, ok bool) {
 			}
 		}
 	}
-	if m.rules.dialect.Images == wire.ImageInline && !strings.HasPrefix(pic.kind, "image/") && !pic.data.IsZero() && headerOf(m.r.Raw(pic.data)).kind == "" {
+	if m.rules.dialect.Images == wire.ImageInline && !strings.HasPrefix(pic.kind, "image/") && !pic.data.IsZero() && parseHeader(m.r.Raw(pic.data)).kind == "" {
 		return pic, false // sound, a document
 	}
 	return pic, !pic.data.IsZero() || pic.url != ""
 }
 
-// base64Source sets pic from an object with base64 data and its media type, in the member typed or mime_type; or with an address.
-func (m *mending) base64Source(pic *picture, source wire.Span, typed string) {
+// readBase64Source sets pic from an object with base64 data and its media type, which is in the member typed or in mime_type, or with an
+// address.
+func (m *mending) readBase64Source(pic *picture, source wire.Span, typed string) {
 	if m.r.Body[source.Start] != '{' {
 		return
 	}
@@ -165,8 +166,8 @@ func (m *mending) base64Source(pic *picture, source wire.Span, typed string) {
 	}
 }
 
-// formatSource sets pic from an object with a format, and bytes in a source.
-func (m *mending) formatSource(pic *picture, value wire.Span) {
+// readFormatSource sets pic from an object with a format, and bytes in a source, as Bedrock's Converse has it.
+func (m *mending) readFormatSource(pic *picture, value wire.Span) {
 	raw := m.r.Raw(value)
 	within := func(s wire.Span) wire.Span {
 		return wire.Span{Start: value.Start + s.Start, End: value.Start + s.End}
@@ -183,8 +184,8 @@ func (m *mending) formatSource(pic *picture, value wire.Span) {
 	}
 }
 
-// dataURL sets pic from an address or data URL, or an object with one as url.
-func (m *mending) dataURL(pic *picture, value wire.Span) {
+// readURL sets pic from an address or data URL, or from an object with one as url.
+func (m *mending) readURL(pic *picture, value wire.Span) {
 	if m.r.Body[value.Start] == '{' {
 		url := rawjson.Get(m.r.Raw(value), "url")
 		if url.IsZero() {
@@ -210,7 +211,7 @@ func (m *mending) dataURL(pic *picture, value wire.Span) {
 	pic.data = wire.Span{Start: value.Start + comma + 1, End: value.End - 1}
 }
 
-// mendPicture returns the block that replaces one with an image in it, in message i; nil when it stays as it is.
+// mendPicture returns the block to put in place of a picture's in message i: another image, or a text; nil if it stays.
 func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	u := &m.rules.pictures
 	tooMany := m.surplus > 0
@@ -233,7 +234,7 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 	if bytes.IndexByte(text, '\\') >= 0 {
 		text = wire.Unquote(nil, append(append([]byte{'"'}, text...), '"'))
 	}
-	h := headerOf(text)
+	h := parseHeader(text)
 	switch {
 	case !isBase64(text), h.kind == "" && strings.HasPrefix(pic.kind, "image/"), h.kind != "" && h.kind != "image/heic" && !h.late && min(h.width, h.height) == 0:
 		return m.describeInstead(i, p, pic, "[An image that could not be read stood here.]")
@@ -260,20 +261,20 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 		case err != nil:
 			return m.describeInstead(i, p, pic, "[An image that could not be read stood here.]")
 		case small.base64 != nil:
-			m.noteAction(Scaled, i, p.CallID, max(0, len(text)-len(small.base64)))
+			m.addAction(Scaled, i, p.CallID, max(0, len(text)-len(small.base64)))
 			return m.rewritePicture(pic, small.kind, small.base64)
 		}
 	}
 	if !pic.declared.IsZero() && pic.kind != h.kind && (u.exact || !slices.Contains(u.types, pic.kind)) {
-		m.noteAction(Retyped, i, p.CallID, 0)
+		m.addAction(Retyped, i, p.CallID, 0)
 		return m.rewritePicture(pic, h.kind, nil)
 	}
 	return nil
 }
 
-// describeInstead returns a block with a line of text to replace an image. A cache mark stays.
+// describeInstead returns a text block with line to put in place of an image, and records that. The image's cache mark stays.
 func (m *mending) describeInstead(i int, p *wire.Part, pic *picture, line string) []byte {
-	m.noteAction(Described, i, p.CallID, pic.block.Len())
+	m.addAction(Described, i, p.CallID, pic.block.Len())
 	pic.line = true
 	role := m.r.Messages[i].Role
 	if role == wire.RoleTool {
@@ -287,7 +288,7 @@ func (m *mending) describeInstead(i int, p *wire.Part, pic *picture, line string
 	return with
 }
 
-// rewritePicture returns the block of an image with another media type, and with data as its base64 text unless it is nil.
+// rewritePicture returns the block of an image with kind as its media type, and with data as its base64 text unless that is nil.
 func (m *mending) rewritePicture(pic *picture, kind string, data []byte) []byte {
 	edits := []wire.Edit{}
 	move := func(s wire.Span) wire.Span {
@@ -314,7 +315,7 @@ func (m *mending) rewritePicture(pic *picture, kind string, data []byte) []byte 
 	return out
 }
 
-// grouped returns a number with commas between its thousands.
+// grouped returns a number in decimal with commas between its thousands.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

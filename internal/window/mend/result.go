@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mendResult mends the result of a call: empty texts and images in it, and a failed one without words; it adds the line about its call.
+// mendResult mends the result of a call in part j of message i: empty texts, images, a failure without words. It adds the line about its call.
 func (m *mending) mendResult(i, j int, p *wire.Part) {
 	line := m.takeNote(p)
 	switch d := m.rules.dialect; {
@@ -18,14 +18,14 @@ func (m *mending) mendResult(i, j int, p *wire.Part) {
 		if p.Content.IsZero() && p.Type != "tool_search_output" && p.Type != "apply_patch_call_output" && m.r.TakesText(p) {
 			// "Missing required parameter: 'input[2].output'."
 			m.draft().ReplaceResult(i, j, line)
-			m.noteAction(Filled, i, p.CallID, 0)
+			m.addAction(Filled, i, p.CallID, 0)
 			return
 		}
 	case d.SilentError:
 		if p.Failed && m.isEmptyResult(p) {
 			// "content cannot be empty if `is_error` is true" (oh-my-pi#2250, trae-agent#231)
-			m.draft().ReplaceResult(i, j, lines(line, failedSilently))
-			m.noteAction(Filled, i, p.CallID, 0)
+			m.draft().ReplaceResult(i, j, joinLines(line, failedSilently))
+			m.addAction(Filled, i, p.CallID, 0)
 			return
 		}
 	}
@@ -33,7 +33,7 @@ func (m *mending) mendResult(i, j int, p *wire.Part) {
 		if none := m.rules.openai && m.rules.dialect.StringContent; none || line != "" && p.Content.IsZero() {
 			m.draft().ReplaceResult(i, j, line)
 			if none { // "Invalid value for 'content': expected a string, got null."
-				m.noteAction(Emptied, i, p.CallID, 0)
+				m.addAction(Emptied, i, p.CallID, 0)
 			}
 		}
 		return
@@ -41,23 +41,23 @@ func (m *mending) mendResult(i, j int, p *wire.Part) {
 	switch m.r.Body[p.Content.Start] {
 	case '"':
 		if line != "" && m.r.TakesText(p) {
-			m.draft().ReplaceResult(i, j, lines(line, string(wire.Unquote(nil, m.r.Raw(p.Content)))))
+			m.draft().ReplaceResult(i, j, joinLines(line, string(wire.Unquote(nil, m.r.Raw(p.Content)))))
 		}
 	case '[':
 		if m.rules.openai && len(p.Texts) == 0 && len(p.Media) == 0 && len(m.listOf(p.Content).at) == 0 {
 			// "Invalid 'messages[2].content': empty array. Expected an array with minimum length 1, but got an empty array instead."
 			m.draft().ReplaceResult(i, j, line)
-			m.noteAction(Emptied, i, p.CallID, 0)
+			m.addAction(Emptied, i, p.CallID, 0)
 			return
 		}
-		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasEmpty(p)) {
+		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasRefusedText(p)) {
 			return
 		}
 		m.mendBlocks(i, j, p, line)
 	}
 }
 
-// mendBlocks mends a result that is a list of blocks. line, unless "", becomes the first of them.
+// mendBlocks mends a result that is a list of blocks. Unless line is "", it becomes the first block.
 func (m *mending) mendBlocks(i, j int, p *wire.Part, line string) {
 	l := m.listOf(p.Content)
 	if line != "" && m.r.TakesText(p) {
@@ -69,10 +69,10 @@ func (m *mending) mendBlocks(i, j int, p *wire.Part, line string) {
 		}
 		raw := m.r.Raw(at)
 		if m.rules.dialect.NoEmptyText {
-			if text := rawjson.Get(raw, "text"); text.Len() >= 2 && raw[text.Start] == '"' && m.kindOf(raw) == "text" && m.hollowText(wire.Span{Start: at.Start + text.Start, End: at.Start + text.End}) {
+			if text := rawjson.Get(raw, "text"); text.Len() >= 2 && raw[text.Start] == '"' && m.kindOf(raw) == "text" && m.isRefusedText(wire.Span{Start: at.Start + text.Start, End: at.Start + text.End}) {
 				l.dropElement(k)
 				m.gone = append(m.gone, at)
-				m.noteAction(Emptied, i, p.CallID, at.Len())
+				m.addAction(Emptied, i, p.CallID, at.Len())
 				continue
 			}
 		}
@@ -99,14 +99,14 @@ func (m *mending) mendBlocks(i, j int, p *wire.Part, line string) {
 	l.applyEdits()
 }
 
-// hollowText reports whether the provider refuses a text in a result as empty.
-func (m *mending) hollowText(lit wire.Span) bool {
+// isRefusedText reports whether the provider refuses a text in a result because it is empty, or all white space.
+func (m *mending) isRefusedText(lit wire.Span) bool {
 	return lit.Len() == 2 || m.rules.dialect.NoBlankText && m.isWhite(lit)
 }
 
-// hasEmpty reports whether a result contains a text that hollowText reports.
-func (m *mending) hasEmpty(p *wire.Part) bool {
-	return slices.ContainsFunc(p.Texts, m.hollowText)
+// hasRefusedText reports whether a result contains a text that isRefusedText reports.
+func (m *mending) hasRefusedText(p *wire.Part) bool {
+	return slices.ContainsFunc(p.Texts, m.isRefusedText)
 }
 
 // isEmptyResult reports whether a result has neither words nor media nor other blocks.
@@ -130,11 +130,12 @@ func (m *mending) isEmptyResult(p *wire.Part) bool {
 	return true
 }
 
-// mendResponse mends a functionResponse of Gemini: the response has to be an object, and media stand in parts beside it. line is added to it.
+// mendResponse mends a functionResponse of Gemini: the response has to be an object, and media stand in parts beside it. It adds line to
+// the object, unless that is "".
 func (m *mending) mendResponse(i int, p *wire.Part, line string) {
-	holder := m.member(p.Span, "functionResponse")
+	holder := m.memberObject(p.Span, "functionResponse")
 	if holder.IsZero() {
-		if holder = m.member(p.Span, "function_response"); holder.IsZero() {
+		if holder = m.memberObject(p.Span, "function_response"); holder.IsZero() {
 			return
 		}
 	}
@@ -142,16 +143,16 @@ func (m *mending) mendResponse(i int, p *wire.Part, line string) {
 	switch {
 	case said.IsZero() || string(m.r.Raw(said)) == "null":
 		if line != "" {
-			m.draft().SetMember(holder, "response", noted("{}", line))
+			m.draft().SetMember(holder, "response", addNote("{}", line))
 		}
 	case m.r.Body[said.Start] != '{':
 		// "Invalid value at 'contents[2].parts[0].function_response.response'"
 		with := append(append([]byte(`{"output":`), m.r.Raw(said)...), '}')
 		if line != "" {
-			with = noted(string(with), line)
+			with = addNote(string(with), line)
 		}
 		m.draft().Replace(said, with)
-		m.noteAction(Wrapped, i, p.CallID, 0)
+		m.addAction(Wrapped, i, p.CallID, 0)
 	case line != "":
 		m.draft().SetMember(said, "note", wire.Quote(nil, line))
 	}
@@ -179,8 +180,8 @@ func (m *mending) mendResponse(i int, p *wire.Part, line string) {
 	l.applyEdits()
 }
 
-// noted returns an object with line added as its note.
-func noted(object, line string) []byte {
+// addNote returns a JSON object with line added as the member "note".
+func addNote(object, line string) []byte {
 	out := []byte(object[:len(object)-1])
 	if len(out) > 1 {
 		out = append(out, ',')
@@ -188,15 +189,15 @@ func noted(object, line string) []byte {
 	return append(wire.Quote(append(out, `"note":`...), line), '}')
 }
 
-// lines returns two texts on lines of their own, or the one that is not empty.
-func lines(first, rest string) string {
+// joinLines returns both texts with a line end between them, or the one that is not empty.
+func joinLines(first, rest string) string {
 	if first == "" || rest == "" {
 		return first + rest
 	}
 	return first + "\n" + rest
 }
 
-// kindOf returns the type of a block.
+// kindOf returns the type of a block: the member "type", or in Gemini the name of its first member.
 func (m *mending) kindOf(raw []byte) string {
 	if m.rules.dialect.Untyped {
 		for member, err := range rawjson.Members(raw, 0) {

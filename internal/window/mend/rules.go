@@ -58,7 +58,7 @@ const (
 // webTypes lists the media types that Anthropic and OpenAI take.
 var webTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// rulesOf returns what the provider of a request refuses, by its dialect, the model's family and what its refusals have taught.
+// rulesOf returns the rules for the contents of a request, by its dialect, the model's family and what was learned from refusals.
 func rulesOf(of wire.Dialect, o Options) rules {
 	d, family := of.Rules(), tokens.FamilyOf(models.Provider(o.Provider), o.Model)
 	claude := !d.Google && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
@@ -96,10 +96,10 @@ func rulesOf(of wire.Dialect, o Options) rules {
 	return u
 }
 
-// onlyBase64 reports whether Claude at a provider accepts no address of an image (platform.claude.com "vision", 2026-11).
+// onlyBase64 reports whether a provider's Claude takes images only as base64 and not by address (platform.claude.com "vision", 2026-11).
 func onlyBase64(provider string) bool { return provider == "bedrock" || provider == "vertex" }
 
-// mostImages returns the most images that a request may have; 0 means any number. images is the number that this one has.
+// mostImages returns the most images that a request may have; 0 for any number. images is how many it has.
 func (m *mending) mostImages(images int) int {
 	if m.o.MaxImages > 0 || !m.rules.claude || images <= claudeImages {
 		return m.o.MaxImages
@@ -110,8 +110,8 @@ func (m *mending) mostImages(images int) int {
 	return claudeImages
 }
 
-// isKimi reports whether a model's maker refuses empty messages: "the message at position 8 with role 'assistant' must not be empty"
-// (AstrBot#7200, kimi-code#1985).
+// isKimi reports whether a model is a Kimi, whose maker refuses empty messages: "the message at position 8 with role 'assistant' must not
+// be empty" (AstrBot#7200, kimi-code#1985).
 func isKimi(model string) bool {
 	model = strings.ToLower(model)
 	return strings.Contains(model, "kimi") || strings.Contains(model, "moonshot")

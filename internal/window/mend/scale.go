@@ -32,15 +32,16 @@ var (
 	errNoFormat = errors.New("a format that is not decoded here")
 )
 
-// smaller is an image that was made smaller, or put into another format. base64 is nil if it was left as it is.
-type smaller struct {
+// scaledImage is an image that was made smaller or put into another format. base64 is nil if it was left as it is.
+type scaledImage struct {
 	kind   string
 	base64 []byte
 }
 
-// checkImage decodes an image to see whether it is sound, and with change returns it scaled down to the provider's size. The error is that
-// it cannot be decoded, or with change that it is too large. Without change, an image that is too large to decode counts as sound.
-func (m *mending) checkImage(text []byte, h header, change bool) (smaller, error) {
+// checkImage decodes an image to see whether it is valid, and with change returns it scaled down to the provider's size. It returns an
+// error if the image cannot be decoded, or with change if it is too large to decode. Without change an image that is too large counts as
+// valid.
+func (m *mending) checkImage(text []byte, h header, change bool) (scaledImage, error) {
 	pixels := h.width * h.height
 	each := 4 // bytes for a pixel
 	if h.deep {
@@ -48,30 +49,29 @@ func (m *mending) checkImage(text []byte, h header, change bool) (smaller, error
 	}
 	if pixels <= 0 || pixels > maxDecoded/each || m.pixels+pixels > maxPixels {
 		if change {
-			return smaller{}, errTooLarge
+			return scaledImage{}, errTooLarge
 		}
-		return smaller{}, nil // nobody can say
+		return scaledImage{}, nil // nobody can say
 	}
 	m.pixels += pixels
 	img, err := decodeImage(h.kind, base64.NewDecoder(base64.StdEncoding, bytes.NewReader(text)))
 	if err != nil || !change {
-		return smaller{}, err
+		return scaledImage{}, err
 	}
 	limit := m.rules.pictures.base64
 	for side := smallSide; side >= 64; side /= 2 {
 		var out bytes.Buffer
 		if err := jpeg.Encode(&out, scaledTo(img, side), &jpeg.Options{Quality: quality}); err != nil {
-			return smaller{}, err
+			return scaledImage{}, err
 		}
 		if n := base64.StdEncoding.EncodedLen(out.Len()); limit == 0 || n <= limit {
-			return smaller{"image/jpeg", base64.StdEncoding.AppendEncode(make([]byte, 0, n), out.Bytes())}, nil
+			return scaledImage{"image/jpeg", base64.StdEncoding.AppendEncode(make([]byte, 0, n), out.Bytes())}, nil
 		}
 	}
-	return smaller{}, errTooLarge
+	return scaledImage{}, errTooLarge
 }
 
-// decodeImage decodes an image of a media type; of an animation the first picture. Other types than PNG, JPEG, GIF and WebP are
-// errNoFormat.
+// decodeImage decodes an image of a media type; of an animation the first picture. For types but PNG, JPEG, GIF and WebP it is errNoFormat.
 func decodeImage(kind string, r io.Reader) (image.Image, error) {
 	switch kind {
 	case "image/png":
@@ -102,7 +102,7 @@ func scaledTo(src image.Image, side int) image.Image {
 	out, left := 0, h // the line of the result that is being summed up, and how much of its height is missing
 	for y := range h {
 		clear(line)
-		addLine(line, src, from.Min.X, from.Min.Y+y, w, dw)
+		sumLine(line, src, from.Min.X, from.Min.Y+y, w, dw)
 		for rest := dh; rest > 0; {
 			part := min(rest, left)
 			for i, v := range line {
@@ -124,8 +124,8 @@ func scaledTo(src image.Image, side int) image.Image {
 	return dst
 }
 
-// addLine adds line y of an image, w pixels wide from x0 on, to the sums of a line of dw pixels.
-func addLine(line []uint64, src image.Image, x0, y, w, dw int) {
+// sumLine adds line y of an image, w pixels wide from x0 on, to the sums of a line of dw pixels.
+func sumLine(line []uint64, src image.Image, x0, y, w, dw int) {
 	fast, _ := src.(image.RGBA64Image)
 	at, left := 0, w
 	for x := range w {

@@ -16,7 +16,7 @@ const (
 	goOn             = "[Go on from where the last message ends.]"
 )
 
-// isBlank reports whether all texts of a part are empty, and whether they are all empty or white space.
+// isBlank reports whether all texts of a part are empty, and whether all are empty or white space. A part without texts is both.
 func (m *mending) isBlank(p *wire.Part) (empty, white bool) {
 	if len(p.Texts) == 0 {
 		return true, true
@@ -33,7 +33,7 @@ func (m *mending) isBlank(p *wire.Part) (empty, white bool) {
 	return !white, true
 }
 
-// isWhite reports whether a literal is all white space. For most literals it looks at their first byte only.
+// isWhite reports whether a string literal is all white space. For most literals it reads their first byte only.
 func (m *mending) isWhite(lit wire.Span) bool {
 	if c := m.r.Body[lit.Start+1]; c > ' ' && c < utf8.RuneSelf && c != '\\' {
 		return false
@@ -41,8 +41,8 @@ func (m *mending) isWhite(lit wire.Span) bool {
 	return len(bytes.TrimSpace(wire.Unquote(nil, m.r.Raw(lit)))) == 0
 }
 
-// dropEmptyParts drops empty parts of a message, or the whole message if nothing else is in it. It returns false when the message was dropped or
-// replaced.
+// dropEmptyParts drops empty parts of message i, or the whole message if nothing else is in it. It returns false if the message was dropped
+// or replaced.
 func (m *mending) dropEmptyParts(i int, msg *wire.Message) bool {
 	if wordless(m.rules.dialect, msg) {
 		return true
@@ -84,18 +84,18 @@ func (m *mending) dropEmptyParts(i int, msg *wire.Message) bool {
 		m.moveMark(msg, j)
 		m.gone = append(m.gone, p.Span)
 		m.draft().DropPart(i, j)
-		m.noteAction(kind, i, "", p.Span.Len())
+		m.addAction(kind, i, "", p.Span.Len())
 	}
 	return true
 }
 
-// wordless reports whether a message cannot be empty in this sense: an item of Responses that is not a message, a result in a message of
-// its own, or one of an unknown role.
+// wordless reports whether a message is never taken for empty: an item of Responses that is not a message, a result in a message of its
+// own, or one of an unknown role.
 func wordless(d *wire.Rules, msg *wire.Message) bool {
 	return d.Items && msg.Role != wire.RoleUser && len(msg.Parts) == 1 && msg.Parts[0].Kind != wire.Text && msg.Parts[0].Kind != wire.Media || msg.Role == wire.RoleTool && !d.Untyped || msg.Role == wire.RoleOther
 }
 
-// partStays reports whether a part stays; if not, kind is the action to report.
+// partStays reports whether the provider accepts a part; if not, kind is the action to report for dropping it.
 func (m *mending) partStays(p *wire.Part) (keep bool, kind string) {
 	switch p.Kind {
 	case wire.Text:
@@ -132,14 +132,14 @@ func (m *mending) onlyWhite(msg *wire.Message) bool {
 	return len(msg.Parts) > 0
 }
 
-// takesEmpty reports whether a message may be empty: the last one, if it is the model's and the model continues it ("all messages must have
+// takesEmpty reports whether message i may be empty: it is the last one, the model's, and the model continues it ("all messages must have
 // non-empty content except for the optional final assistant message").
 func (m *mending) takesEmpty(i int, msg *wire.Message) bool {
 	return m.rules.dialect.EmptyLast && m.rules.prefill && i == len(m.r.Messages)-1 && msg.Role == wire.RoleAssistant && (len(msg.Parts) == 0 || msg.Plain && msg.Parts[0].Span.Len() == 2)
 }
 
-// replaceEmpty drops an empty message, or replaces it by a line of text where the order of messages needs one: the first and the last
-// message have to be the user's, and in Gemini calls follow a content of the user's.
+// replaceEmpty drops message i, which is empty, or replaces it by a line of text where the order of messages needs one: the first and the
+// last message have to be the user's, and in Gemini calls follow a content of the user's.
 func (m *mending) replaceEmpty(i int, msg *wire.Message) {
 	before, after := m.nearestKept(i, -1), m.nearestKept(i, 1)
 	turns := m.rules.dialect.CallsBehindUser
@@ -160,11 +160,11 @@ func (m *mending) replaceEmpty(i int, msg *wire.Message) {
 	}
 	m.gone = append(m.gone, msg.Span)
 	m.draft().ReplaceMessages(i, i+1, wire.TextMessage(m.r.Dialect, role, line))
-	m.noteAction(Emptied, i, "", msg.Span.Len())
+	m.addAction(Emptied, i, "", msg.Span.Len())
 }
 
-// nearestKept returns the index of the nearest message before (by -1) or after (by 1) that stays and is not the system's, -1 when there is
-// none.
+// nearestKept returns the index of the nearest message before (by -1) or after (by 1) message i that is neither dropped nor the system's,
+// -1 if there is none.
 func (m *mending) nearestKept(i, by int) int {
 	for i += by; i >= 0 && i < len(m.r.Messages); i += by {
 		if !m.dropped[i] && m.r.Messages[i].Role != wire.RoleSystem {
@@ -174,6 +174,7 @@ func (m *mending) nearestKept(i, by int) int {
 	return -1
 }
 
+// hasRole reports whether message i has a role.
 func (m *mending) hasRole(i int, role wire.Role) bool { return m.r.Messages[i].Role == role }
 
 // setEmptyContent sets an empty text as the content of a message that has none, or an empty list, for providers that accept the text only ("Invalid
@@ -184,12 +185,11 @@ func (m *mending) setEmptyContent(i int, msg *wire.Message) {
 	}
 	if m.r.Body[msg.Span.Start] == '{' {
 		m.draft().SetMember(msg.Span, "content", []byte(`""`))
-		m.noteAction(Emptied, i, "", 0)
+		m.addAction(Emptied, i, "", 0)
 	}
 }
 
-// moveMark moves the cache mark of block j, which is dropped, to the nearest block before it that stays, so that the provider's cache ends
-// where the client meant it to.
+// moveMark moves the cache mark of block j, which is dropped, to the nearest block before it that stays, where the cache then ends.
 func (m *mending) moveMark(msg *wire.Message, j int) {
 	mark := m.markIn(msg.Parts[j].Span)
 	if mark == nil || len(m.r.Marks) > claudeMarks {
@@ -230,7 +230,7 @@ func (m *mending) dropEmptySystem() {
 	if m.r.Body[m.r.SystemSpan.Start] == '"' {
 		if lit := m.r.SystemSpan; lit.Len() > 2 && m.isWhite(lit) {
 			m.draft().Replace(lit, []byte(`""`))
-			m.noteAction(Emptied, -1, "", lit.Len())
+			m.addAction(Emptied, -1, "", lit.Len())
 		}
 		return
 	}
@@ -244,20 +244,20 @@ func (m *mending) dropEmptySystem() {
 		if empty, white := m.isBlank(p); p.Kind == wire.Text && (empty || white) && i < len(l.at) {
 			l.dropElement(i)
 			m.gone = append(m.gone, p.Span)
-			m.noteAction(Emptied, -1, "", p.Span.Len())
+			m.addAction(Emptied, -1, "", p.Span.Len())
 		} else {
 			all = false
 		}
 	}
 	if all {
-		m.draft().Replace(m.r.SystemSpan, m.nothing())
+		m.draft().Replace(m.r.SystemSpan, m.emptyContent())
 		return
 	}
 	l.applyEdits()
 }
 
-// nothing returns an empty content: "" or [].
-func (m *mending) nothing() []byte {
+// emptyContent returns an empty content in JSON: "" or [].
+func (m *mending) emptyContent() []byte {
 	if m.rules.dialect.StringContent {
 		return []byte(`""`)
 	}

@@ -56,15 +56,15 @@ func Event(data []byte) (Overflow, bool) {
 	return classifyOne(200, data)
 }
 
-// Busy reports whether an error says that a rate, a quota or the account's money is used up, so that no change of the request helps. The first
-// 64 KiB are read.
+// Busy reports whether an error says that a rate, a quota or the account's money is used up, so that no change of the request helps. It
+// reads the first 64 KiB.
 func Busy(body []byte) bool {
 	w := refusal.Read(body, false)
 	return slices.ContainsFunc(others[:], func(o other) bool { return o.busy && o.matches(w) })
 }
 
-// classifyOne reports whether an answer says that the request was too long for the model, and by which sign. An error that a gateway names
-// inside of a 200 or 400 counts as that error; other refusals, such as of a rate, do not match.
+// classifyOne returns the overflow in one answer; false if it does not refuse the request as too long. An error inside of a 200 or 400, as
+// gateways send it, counts as that error.
 func classifyOne(status int, body []byte) (Overflow, bool) {
 	switch status {
 	case 200, 400, 413, 422, 500:
@@ -98,7 +98,7 @@ func classifyOne(status int, body []byte) (Overflow, bool) {
 	return Overflow{}, false
 }
 
-// classifySilent judges an error without words. Cerebras, and Mistral at times, answer a long
+// classifySilent returns the overflow for an error without words; false for other errors. Cerebras, and Mistral at times, answer a long
 // request with 400 or 413 and no body; a 413 is about length whatever its body is.
 func classifySilent(status int, body []byte) (Overflow, bool) {
 	if status == 413 || status == 400 && len(bytes.TrimSpace(body)) == 0 {

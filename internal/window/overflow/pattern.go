@@ -23,7 +23,7 @@ type numbers struct {
 // longestNumber bounds the characters read as one number; what is longer is no token count.
 const longestNumber = 40
 
-// matchText looks for the phrase in a text and returns the numbers in its place; false if it is not there.
+// matchText looks for the phrase in a text and returns the numbers in it; false if it is not there.
 func (p phrase) matchText(text string) (numbers, bool) {
 	var n numbers
 	rest := string(p)
@@ -51,6 +51,7 @@ func (p phrase) matchText(text string) (numbers, bool) {
 	return n, true
 }
 
+// cutLiteral splits a pattern before its first '{'.
 func cutLiteral(group string) (literal, tail string) {
 	if i := strings.IndexByte(group, '{'); i >= 0 {
 		return group[:i], group[i:]
@@ -58,7 +59,8 @@ func cutLiteral(group string) (literal, tail string) {
 	return group, ""
 }
 
-// matchRest matches the rest of a group directly at the start of text.
+// matchRest matches tail, the rest of a pattern, at the beginning of text and sets the numbers in it. It returns the length of the match;
+// false if there is none.
 func (n *numbers) matchRest(tail, text string) (end int, ok bool) {
 	for tail != "" {
 		if tail[0] != '{' {
@@ -110,7 +112,7 @@ func readNumber(text string) (value, size int) {
 		case size > 0 && (c == ',' || c == '_' || c == '.') && threeDigits(text[size+1:]):
 			size++
 		default:
-			return plausible(value), size
+			return plausibleTokens(value), size
 		}
 	}
 	if size == longestNumber { // the rest of a run of digits belongs to it
@@ -119,10 +121,11 @@ func readNumber(text string) (value, size int) {
 		}
 		return 0, size
 	}
-	return plausible(value), size
+	return plausibleTokens(value), size
 }
 
-func plausible(value int) int {
+// plausibleTokens returns value, or 0 if it is too large for a number of tokens.
+func plausibleTokens(value int) int {
 	if value > maxTokens {
 		return 0
 	}

@@ -300,7 +300,7 @@ type row struct {
 	limitMember, actualMember string
 }
 
-// matchRow returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names.
+// matchRow returns the overflow if a refusal has one of the row's phrases or codes, with the numbers that it names; false if it has none.
 func (r *row) matchRow(status int, w refusal.Words) (Overflow, bool) {
 	if status == 500 && !r.servers {
 		return Overflow{}, false
@@ -353,9 +353,8 @@ func (o other) matches(w refusal.Words) bool {
 	})
 }
 
-// What sounds like a request that is too long and is something else. These are looked for
-// first: a request that only had to wait must not be cut, and a cut doesn't help where one
-// field is at fault.
+// What sounds like a request that is too long and is something else. They come first: a request that only had to wait must not be cut, and a
+// cut doesn't help where one field is at fault.
 var others = [...]other{
 	{
 		what:  "rate limit in tokens: waiting helps, and clients wait (Groq sends it with 413)",

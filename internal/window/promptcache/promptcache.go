@@ -43,19 +43,19 @@ type Lifetimes struct {
 	models recent.Map[string, life]
 }
 
-// Cold reports whether the cache of a conversation has expired that was quiet for idle: with a margin, for a clock is not the
-// provider's. asked is the lifetime that the client wants; 0 for no wish.
+// Cold reports whether the cache of a conversation that was quiet for idle has certainly expired. There is a margin, because clocks differ.
+// asked is the lifetime that the client asked for; 0 for none.
 func (l *Lifetimes) Cold(model string, idle, asked time.Duration) bool {
 	lives := l.lifetimeOf(model, asked)
 	return idle > lives+max(lives/5, 30*time.Second)
 }
 
-// Warm reports whether the cache of a conversation is still there that was quiet for idle.
+// Warm reports whether the cache of a conversation that was quiet for idle is probably still there. Between Warm and Cold nothing is known.
 func (l *Lifetimes) Warm(model string, idle, asked time.Duration) bool {
 	return idle < l.lifetimeOf(model, asked)*4/5
 }
 
-// lifetimeOf returns for how long a cached prompt of a model probably lives. asked is the time that the client asked for, 0 for none.
+// lifetimeOf returns how long a cached prompt of a model probably lives. asked is the lifetime that the client asked for, 0 for none.
 func (l *Lifetimes) lifetimeOf(model string, asked time.Duration) time.Duration {
 	l.mu.Lock()
 	k, _ := l.models.Get(model)
@@ -67,8 +67,8 @@ func (l *Lifetimes) lifetimeOf(model string, asked time.Duration) time.Duration 
 	return min(max(lives, shortest), longest)
 }
 
-// Answer takes in what a provider read of the cache after a pause: read of before tokens that were sent with the last request and again with
-// this one, unchanged. Pauses below a minute say nothing.
+// Answer learns from how much a provider read of its cache after a pause: read of the before tokens that were sent with the last request
+// and again, unchanged, with this one. Pauses below a minute teach nothing.
 func (l *Lifetimes) Answer(model string, idle time.Duration, before, read int) {
 	if idle < shortest || idle > longest || before <= 0 {
 		return

@@ -25,7 +25,7 @@ func TestApprovedReplays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return nameReplay(v, chain)
+		return identifyReplay(v, chain)
 	}
 	cut := &checkpoint.Checkpoint{Covers: 2, Generation: 1, Patches: patch(0, `{"role":"user","content":"short"}`)}
 	newer := &checkpoint.Checkpoint{Covers: 2, Generation: 2, Patches: cut.Patches}

@@ -32,6 +32,7 @@ type counts struct {
 	silent map[string]time.Time // by upstream: until when it is not asked
 }
 
+// knownCount returns the count that is remembered under key; false if there is none.
 func (c *counts) knownCount(key [sha256.Size]byte) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +40,7 @@ func (c *counts) knownCount(key [sha256.Size]byte) (int, bool) {
 	return n, ok
 }
 
-// rememberCount remembers a count of the provider. A full memory is emptied first.
+// rememberCount remembers n, the provider's count of a request, under key. If askMemo counts are remembered already, it forgets them first.
 func (c *counts) rememberCount(key [sha256.Size]byte, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,13 +50,14 @@ func (c *counts) rememberCount(key [sha256.Size]byte, n int) {
 	c.known[key] = n
 }
 
+// isSilent reports whether the upstream could not count lately and is not to be asked yet.
 func (c *counts) isSilent(upstream string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Before(c.silent[upstream])
 }
 
-// silenceUpstream notes that an upstream cannot count now and is not to be asked for a while.
+// silenceUpstream records that an upstream could not count, so that it is not asked for askAgain.
 func (c *counts) silenceUpstream(upstream string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,9 +92,9 @@ func (t *conversation) askCount() {
 	t.In, t.How = tokens.Exactly(n), tokens.CountedProvider
 }
 
-// cleared reports whether the request asks the provider to clear old results itself, and only our estimate is known: it counts those
-// results too and may be far over the provider's count.
-func (t *conversation) cleared() bool {
+// estimateIncludesCleared reports whether the request asks the provider to clear old results, while we have only our own estimate. The
+// estimate counts those results too, and may be far over the provider's count.
+func (t *conversation) estimateIncludesCleared() bool {
 	return !t.request.Clears.IsZero() && t.How == tokens.CountedEstimate
 }
 
@@ -111,9 +113,9 @@ func (t *conversation) countRequest() (below string, body []byte) {
 	return rules.Count(t.request, strings.TrimSuffix(t.rt.below, "/"), t.model)
 }
 
-// setOwnBody gives a request that was made from a client's a JSON body of ours, and drops the headers that describe the client's body and
-// answer.
-func setOwnBody(req *http.Request, body []byte) {
+// setJSONBody replaces the body of req, which was copied from a client's request, by JSON of our own, and drops the headers that describe
+// the client's body or the answer it takes.
+func setJSONBody(req *http.Request, body []byte) {
 	req.Header = req.Header.Clone()
 	for _, name := range []string{"Content-Encoding", "Accept-Encoding", "Accept", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest", "Expect"} {
 		req.Header.Del(name)
@@ -124,8 +126,8 @@ func setOwnBody(req *http.Request, body []byte) {
 	req.ContentLength = int64(len(body))
 }
 
-// askProvider sends the request for a count, waits at most askTime, and returns the provider's count, 0 when there is none; silent means
-// that asking again soon is no use.
+// askProvider sends the request for a count to the path below of the upstream and waits at most askTime. It returns the provider's count, 0
+// when there is none; silent means that asking again soon is no use.
 func (t *conversation) askProvider(below string, body []byte) (n int, silent bool) {
 	ctx, cancel := context.WithTimeout(t.r.Context(), askTime)
 	defer cancel()
@@ -138,7 +140,7 @@ func (t *conversation) askProvider(below string, body []byte) (n int, silent boo
 	query := req.URL.Query()
 	query.Del("alt") // of the stream
 	req.URL.RawQuery = query.Encode()
-	setOwnBody(req, body)
+	setJSONBody(req, body)
 	if carried, _ := t.withSummaryForm(nil); carried["Anthropic-Beta"] != nil { // a summary of the provider's is not known to it without
 		req.Header["Anthropic-Beta"] = carried["Anthropic-Beta"]
 	}

@@ -20,15 +20,19 @@ import (
 // that it is ready when room is to be made.
 const askAhead = 7.0 / 8
 
-// budgeted charges what summaries in the background hold to the budget of bodies.
+// budgeted charges the memory of background summaries to the budget of bodies.
 type budgeted struct{ b *budget }
 
+// Take reserves n bytes and reports whether they were free. It does not wait.
 func (m budgeted) Take(n int64) bool { return m.b.sem.TryAcquire(n) }
-func (m budgeted) Give(n int64)      { m.b.sem.Release(n) }
 
-// startSummary starts a job that summarises what was sent just now, by the provider or by the model that was set for it, if that is wanted,
-// the window fills, and no such summary is there yet. A finished one that does not fit the conversation any more is dropped. It does not
-// wait, and reports whether it started one. The request's body is still held.
+// Give releases n bytes that Take has reserved.
+func (m budgeted) Give(n int64) { m.b.sem.Release(n) }
+
+// startSummary starts a background job that summarises the request that was just sent, by the provider or by the model that the user has
+// set for it. It does nothing if that is not wanted, the window is far from full, or such a summary is there or being written. A finished
+// one that no longer fits the conversation is dropped. It does not wait, and reports whether it started a job. The caller must still hold
+// the request's body.
 func (t *conversation) startSummary() bool {
 	if t.request == nil || len(t.chain) == 0 || t.In.Best < int(askAhead*float64(t.TriggerTokens())) || t.p.summaries.Running(t.key()) {
 		return false
@@ -47,7 +51,8 @@ func (t *conversation) startSummary() bool {
 	return t.p.summaries.Start(job)
 }
 
-// summaryJob returns the job that summarises the conversation in the background; ok is false if no summary is wanted or possible.
+// summaryJob returns the job that summarises the conversation in the background, by the provider where it can, else by the model that the
+// user has set; false if no summary is wanted or possible.
 func (t *conversation) summaryJob() (background.Job, bool) {
 	if rule, ok := t.nativeRule(); ok && !t.p.summaries.Refused(t.Ledger) {
 		return t.nativeJob(rule)
@@ -73,7 +78,7 @@ func (t *conversation) summaryJob() (background.Job, bool) {
 // summaryTokens bounds a summary by a model.
 const summaryTokens = 4000
 
-// asksModel reports whether summaries of the conversation are written by a model with a key of its own, which the user has set.
+// asksModel reports whether the conversation's summaries are written by the separate model that the user has set for them.
 func (t *conversation) asksModel() bool {
 	return t.p.o.Mode == Enforce && !t.p.o.NoPreflight && t.received.Bypass.Room() == wire.RoomAtTrigger && len(t.chain) > 0 && t.p.o.Compactor.AsksModel()
 }
@@ -99,7 +104,7 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	if err != nil {
 		return background.Job{}, false
 	}
-	setOwnBody(req, call.Body)
+	setJSONBody(req, call.Body)
 	// The job outlives the request, whose body is given back: nothing of it is kept but copies.
 	p, event := t.p, journal.WindowSummary{By: "provider", Upstream: rt.up.Name, Model: clip(t.model, 128), Conversation: t.name, Messages: len(t.chain)}
 	return background.Job{
@@ -125,8 +130,8 @@ func (t *conversation) nativeJob(rule native.Rule) (background.Job, bool) {
 	}, true
 }
 
-// withSummaryForm returns the headers and the body for a request with the provider's own summary in it, in the form that the provider
-// demands. For any other request the headers are nil and the body is the one given.
+// withSummaryForm returns the headers and the body that the provider demands for a request with its own summary in it. For any other
+// request it returns nil and body.
 func (t *conversation) withSummaryForm(body []byte) (http.Header, []byte) {
 	if !startsWithSummary(t.request) || startsWithSummary(t.received) {
 		return nil, body
@@ -178,7 +183,7 @@ func (t *conversation) useNative(goal compact.Goal) (compact.Result, bool) {
 // errNoAnswer means that a provider that was asked for a summary gave no answer, or not all of it.
 var errNoAnswer = errors.New("the provider gave no answer")
 
-// nativeRule returns the rule by which the provider compacts the conversation; false if it has none, or that is not wanted.
+// nativeRule returns the rule by which the provider compacts the conversation itself; false if it cannot, or must not.
 func (t *conversation) nativeRule() (native.Rule, bool) {
 	if t.p.o.Mode != Enforce || t.p.o.NoPreflight || t.received.Bypass.Room() != wire.RoomAtTrigger || len(t.chain) == 0 || !t.Enforced() {
 		return native.Rule{}, false
@@ -194,13 +199,12 @@ func (t *conversation) nativeRule() (native.Rule, bool) {
 	return rule, ok
 }
 
-// compactsItself reports whether the client compacts its history by itself: it was started as one that does, or its requests name such a
-// client.
+// compactsItself reports whether the client compacts its history by itself: it was started so, or its requests name such a client.
 func (t *conversation) compactsItself() bool {
 	if t.p.o.OwnCompaction {
 		return true
 	}
-	agent, ok := profile.Find(t.speak().Client)
+	agent, ok := profile.Find(t.speakerOf().Client)
 	return ok && agent.Compacts
 }
 
@@ -218,7 +222,7 @@ func (t *conversation) summaryReady() (background.Result, bool) {
 	return r, true
 }
 
-// journalSummary journals the outcome of a summary in the background, unless the proxy is closing.
+// journalSummary completes e with the outcome of a background summary and journals it. One that a closing proxy skipped is not journalled.
 func (p *Proxy) journalSummary(e journal.WindowSummary, o background.Outcome) {
 	if o.Outcome == compact.SummarySkipped {
 		return // the proxy ends

@@ -54,7 +54,7 @@ type heldReader struct {
 	body *heldBody // nil once it was closed
 }
 
-// Read implements [io.Reader] for a held body.
+// Read implements [io.Reader]. After Close it returns [http.ErrBodyReadAfterClose].
 func (r *heldReader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,8 +69,8 @@ func (r *heldReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// writeTo writes what is left to w in one call, at most most bytes of it. The bytes are held until that is over, also when the reader is
-// closed meanwhile.
+// writeTo writes the unread bytes to w in one call, at most most of them. They stay in memory until the call is over, even if the reader is
+// closed meanwhile. After Close it returns [http.ErrBodyReadAfterClose].
 func (r *heldReader) writeTo(w io.Writer, most int64) (int64, error) {
 	r.mu.Lock()
 	body := r.body
@@ -126,7 +126,7 @@ type resumedBody struct {
 	rest io.ReadCloser
 }
 
-// Read reads the held beginning of a body, gives that back, and then reads the rest from the client.
+// Read reads the held beginning of the body, closes it, and then reads the rest from the client.
 func (b *resumedBody) Read(p []byte) (int, error) {
 	if b.held == nil {
 		return b.rest.Read(p)
@@ -182,7 +182,7 @@ func (p *Proxy) answerBodyError(w http.ResponseWriter, r *http.Request, rt *rout
 // up, so it goes the way the tool itself writes it when it makes no such claim. It also
 // changes with every turn, and without it the bodies between two compactions begin alike.
 func withoutChecksum(r *wire.Request) []byte {
-	if !summedUp(r) {
+	if !hasChecksum(r) {
 		return r.Body
 	}
 	span := r.System[0].Texts[0]
@@ -202,8 +202,8 @@ func withoutChecksum(r *wire.Request) []byte {
 	return body
 }
 
-// summedUp reports whether the system prompt begins with Claude Code's block that holds the checksum, which differs in every request.
-func summedUp(r *wire.Request) bool {
+// hasChecksum reports whether the system prompt begins with Claude Code's block that holds a checksum, which differs in every request.
+func hasChecksum(r *wire.Request) bool {
 	return len(r.System) > 0 && len(r.System[0].Texts) > 0 &&
 		bytes.HasPrefix(r.Raw(r.System[0].Texts[0]), []byte(`"x-anthropic-billing-header:`))
 }

@@ -45,13 +45,14 @@ const (
 	turnWait = 30 * time.Second
 )
 
-// lookCost returns the bytes needed to look into a text of size bytes with that many objects, less the text itself: as much again for an
-// edit of it, and what is kept of each message and part.
+// lookCost returns the bytes of memory that parsing a text of size bytes with that many JSON objects takes, without the text itself: as
+// much again for an edit of it, and a record of each message and part.
 func lookCost(size, objects int) int64 {
 	return int64(size) + recordCost*int64(min(objects, maxRecords))
 }
 
-// giantSize returns size, the length of a text; at least giantBody where a look into it, which costs look bytes, makes it a giant.
+// giantSize returns the size by which a text of size bytes is charged for its turn: size, but at least giantBody if parsing it takes look
+// more bytes that make it a giant.
 func giantSize(size, look int64) int64 {
 	if size+look >= giantCost {
 		return max(size, giantBody)
@@ -59,11 +60,10 @@ func giantSize(size, look int64) int64 {
 	return size
 }
 
-// turns returns the number of bodies above [freeLook] that are looked into at a time.
+// turns returns the number of bodies above [freeLook] that may be parsed at the same time.
 func turns() int64 { return int64(max(1, runtime.GOMAXPROCS(0)-1)) }
 
-// newBudget returns a budget of size bytes, an eighth of which is for small bodies if that is enough for one. wait is how long a body may
-// wait for room.
+// newBudget returns a budget of size bytes, an eighth of which is for small bodies if that is enough for one. wait bounds a body's wait.
 func newBudget(size int64, wait time.Duration) *budget {
 	small := size / 8
 	if small < smallBody {
@@ -84,7 +84,7 @@ type hold struct {
 	turn  bool // this has one of the turns
 }
 
-// acquireWithin takes n of a semaphore and reports whether it got them before ctx ended or wait was over.
+// acquireWithin takes n units of a semaphore. It returns false, with none taken, if ctx ended or wait was over before they were free.
 func acquireWithin(ctx context.Context, s *semaphore.Weighted, n int64, wait time.Duration) bool {
 	if s.TryAcquire(n) {
 		return true
@@ -94,13 +94,13 @@ func acquireWithin(ctx context.Context, s *semaphore.Weighted, n int64, wait tim
 	return s.Acquire(ctx, n) == nil
 }
 
-// beGiant waits for at most giantWait to be the one giant, and reports whether it is.
-func (h *hold) beGiant(ctx context.Context) bool {
+// becomeGiant reserves the one place for a giant body, waiting at most giantWait, and reports whether h has it.
+func (h *hold) becomeGiant(ctx context.Context) bool {
 	h.giant = h.giant || acquireWithin(ctx, h.b.giant, 1, giantWait)
 	return h.giant
 }
 
-// takeTurn waits a bounded time for a turn to look into size bytes. It returns false if it got none in time. Few bytes need no turn.
+// takeTurn waits a bounded time for a turn to parse size bytes. It returns false if it got none. freeLook bytes need no turn.
 func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	if h.turn || size <= freeLook {
 		return true
@@ -113,7 +113,7 @@ func (h *hold) takeTurn(ctx context.Context, size int64) bool {
 	return h.turn
 }
 
-// endTurn gives back the turn, and the place of the one giant body, as far as the hold has them.
+// endTurn gives back the turn, and the place of the one giant body, if the hold has them.
 func (h *hold) endTurn() {
 	if h.turn {
 		h.b.turns.Release(1)
@@ -124,8 +124,8 @@ func (h *hold) endTurn() {
 	h.turn, h.giant = false, false
 }
 
-// growTo raises the share to n bytes, or to the whole budget if n is more. It returns false if there was no room in time: the wait is
-// bounded, because two requests that each hold a share could wait for each other forever.
+// growTo raises the share to n bytes, or to the whole budget if n is more; it never lowers it. It returns false if there was no room in
+// time: the wait is bounded, because two requests that each hold a share could wait for each other forever.
 func (h *hold) growTo(ctx context.Context, n int64) bool {
 	n = min(n, h.b.size)
 	more := n - h.n
@@ -154,7 +154,7 @@ func (h *hold) growTo(ctx context.Context, n int64) bool {
 	return true
 }
 
-// shrinkTo gives back all but n bytes of the share. With the last byte it ends the turn too.
+// shrinkTo lowers the share to n bytes; it never raises it. At 0 it ends the turn too.
 func (h *hold) shrinkTo(n int64) {
 	if n < h.n {
 		if h.small {

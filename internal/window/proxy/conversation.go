@@ -67,7 +67,8 @@ type conversation struct {
 	actions    []string
 }
 
-// newConversation returns a model request as the conversation that it is one of.
+// newConversation returns the state for handling a model request as the next of its conversation: nothing decided yet, and the client's
+// body as what is sent.
 func newConversation(m *modelRequest) *conversation {
 	o := &m.p.o
 	return &conversation{modelRequest: m, content: m.body.bytes, Pass: fit.Pass{Model: fit.Model{
@@ -152,7 +153,7 @@ func (t *conversation) identifyConversation() {
 	t.noted.tally = tokens.Tally{Family: t.Family, Chain: t.chain}
 }
 
-// noted is the note of a request for the next one of its conversation, see [wire.Request.Note].
+// noted holds what one request leaves for the next of its conversation to reuse, see [wire.Request.Note].
 type noted struct {
 	tally tokens.Tally // of what came; only Family and Chain where that was not counted
 	name  string
@@ -194,34 +195,35 @@ func (t *conversation) replayLog() error {
 	if known > 0 && t.p.o.Mode == Enforce {
 		n := int(before.messages)
 		t.lost = n > len(t.Tally.Chain) || t.Tally.Chain[n-1] != before.digest
-		if t.lost && t.refetch() {
+		if t.lost && t.refetchLog() {
 			return t.replayLog()
 		} else if t.lost {
 			t.sentBefore, t.frozen = 0, 0
 		} else {
-			t.strange = t.foreignThoughts()
+			t.strange = t.foreignReasoning()
 			t.rehead = t.changedHead()
 		}
 	}
 	if view.Replayed() {
-		t.replayed = nameReplay(view, t.chain)
+		t.replayed = identifyReplay(view, t.chain)
 		t.actions = append(t.actions, "replayed")
 	}
 	return nil
 }
 
-// changedHead reports whether system prompt or tools differ from the last request's in a conversation in which the provider has refused
-// reasoning, which is bound to them too. Before the first refusal they may change: tools that are loaded on demand do not count, and only
-// the provider knows which those are. Nor does it count where the client writes a checksum into them: that is another in each request.
+// changedHead reports whether the system prompt or the tools differ from the last request's, in a conversation in which the provider has
+// refused reasoning because it is bound to them. Before the first refusal it returns false: tools that are loaded on demand may change, and
+// only the provider knows which those are. It also returns false for a client that writes a checksum into the system prompt, which differs
+// in each request.
 func (t *conversation) changedHead() bool {
-	if t.before.head == t.Tally.HeadDigest || summedUp(t.received) || !t.boundReasoning() {
+	if t.before.head == t.Tally.HeadDigest || hasChecksum(t.received) || !t.boundReasoning() {
 		return false
 	}
 	_, refused := t.p.refusing.Get(t.key())
 	return refused
 }
 
-// setRequest makes request, which was built from view, the request to send.
+// setRequest makes request, which was built from view, the request to send. Its tokens are not counted again.
 func (t *conversation) setRequest(view *compact.View, request *wire.Request) {
 	if view != t.View {
 		t.replayed = replayed{}
@@ -236,18 +238,18 @@ func (t *conversation) setRequest(view *compact.View, request *wire.Request) {
 // recountTokens tallies and measures the request to send. It counts exactly only as far as the nearest limit makes it necessary.
 func (t *conversation) recountTokens() {
 	if t.request == t.received && t.names != nil {
-		t.noted.tally = t.names.TallyBelow(t.nearest())
+		t.noted.tally = t.names.TallyBelow(t.nearestLimit())
 		t.Recount(t.noted.tally)
 	} else {
-		t.Recount(t.Counter.TallyBelow(t.request, t.Family, t.nearest()))
+		t.Recount(t.Counter.TallyBelow(t.request, t.Family, t.nearestLimit()))
 	}
 	t.names.Done()
 	t.names = nil
 }
 
-// nearest returns the number of tokens at which the proxy would act: a request that is surely below it needs no exact count. It is 0
-// where the window is unknown or only assumed; then all is counted.
-func (t *conversation) nearest() int {
+// nearestLimit returns the number of tokens from which the proxy acts: a request that is surely below needs no exact count. It returns 0 if
+// the window is unknown or only assumed; then all is counted.
+func (t *conversation) nearestLimit() int {
 	if t.Room <= 0 || !t.Enforced() {
 		return 0
 	}
@@ -266,7 +268,7 @@ func (t *conversation) packContent() {
 		return
 	}
 	body := t.request.Alternating()
-	if summedUp(t.request) {
+	if hasChecksum(t.request) {
 		body = withoutChecksum(t.request)
 	}
 	replay := t.replayed
@@ -284,7 +286,7 @@ func (t *conversation) packContent() {
 			if invalid, ok := errors.AsType[*wire.Invalid](err); ok {
 				rule = invalid.Rule
 			}
-			t.takeBack(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
+			t.revertEdits(fmt.Sprintf("an edit broke the rule %s and was taken back", rule))
 			return
 		}
 		t.p.approved.Put(replay, struct{}{})
@@ -292,14 +294,14 @@ func (t *conversation) packContent() {
 	t.header, body = t.withSummaryForm(body)
 	packed, err := wire.Encode(wire.EditedEncoding(t.r.Header.Get("Content-Encoding")), body)
 	if err != nil {
-		t.takeBack("the edited body could not be packed")
+		t.revertEdits("the edited body could not be packed")
 		return
 	}
 	t.content, t.packed = packed, t.request
 }
 
-// takeBack makes what the client sent the request to send, and journals why the edits were not used.
-func (t *conversation) takeBack(why string) {
+// revertEdits makes the client's own request the one to send, and journals why the edits were not used.
+func (t *conversation) revertEdits(why string) {
 	view, err := compact.Replay(t.received)
 	if err != nil {
 		return // without a log there is nothing that can fail

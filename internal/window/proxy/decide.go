@@ -38,7 +38,7 @@ func (t *conversation) decideNewMessages() {
 	case t.strange > 0:
 		// Reasoning behind what the client changed was made behind something else.
 		d.dropReasoning(t.strange - t.sentBefore + t.frozen)
-		t.broke(causeClient, t.sentBefore, d.thoughts)
+		t.journalBreak(causeClient, t.sentBefore, d.thoughts)
 	}
 	d.repairPairs()
 	d.mendContents()
@@ -60,7 +60,7 @@ func (t *conversation) decideNewMessages() {
 	d.storeCut(text)
 }
 
-// A decision is the state of [conversation.decideNewMessages].
+// A decision is the state of [conversation.decideNewMessages] while it works.
 type decision struct {
 	*conversation
 	next     *wire.Request
@@ -69,8 +69,8 @@ type decision struct {
 	thoughts int    // parts of reasoning that were taken out
 }
 
-// allowChange allows messages that were sent before to change, and journals the cause. Reasoning that is bound to them is dropped. A second
-// call does nothing. If it was only guessed that messages were sent before, it drops that guess instead.
+// allowChange lets messages that were sent before change, drops the reasoning that is bound to them, and journals the cause. A second call
+// does nothing. If it was only guessed that they were sent before, it withdraws that guess instead.
 func (d *decision) allowChange(cause string) {
 	switch {
 	case d.cuts:
@@ -83,10 +83,10 @@ func (d *decision) allowChange(cause string) {
 	if d.boundReasoning() {
 		d.dropReasoning(0)
 	}
-	d.broke(cause, 0, d.thoughts)
+	d.journalBreak(cause, 0, d.thoughts)
 }
 
-// dropReasoning takes the reasoning out of the messages from an index on. On an error it does nothing.
+// dropReasoning removes the reasoning from the messages at the index from and after it. On an error it does nothing.
 func (d *decision) dropReasoning(from int) {
 	next, n, err := reasoning.Without(d.next, from)
 	if err == nil && n > 0 {
@@ -94,8 +94,8 @@ func (d *decision) dropReasoning(from int) {
 	}
 }
 
-// keptMessages returns the number of leading messages that must stay as they are.
-func (d *decision) keptMessages() int {
+// frozenMessages returns the number of leading messages that must stay as they were sent; 0 once allowChange has let them change.
+func (d *decision) frozenMessages() int {
 	if d.cuts {
 		return 0
 	}
@@ -109,7 +109,7 @@ func (d *decision) repairPairs() {
 		return
 	}
 	taught := d.mendOptions()
-	o := repair.Options{Frozen: d.keptMessages(), MaxID: taught.MaxID, NineIDs: taught.NineIDs}
+	o := repair.Options{Frozen: d.frozenMessages(), MaxID: taught.MaxID, NineIDs: taught.NineIDs}
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}
@@ -133,7 +133,7 @@ func (d *decision) mendContents() {
 		return
 	}
 	o := d.mendOptions()
-	o.From = d.keptMessages()
+	o.From = d.frozenMessages()
 	next, done, err := mend.Mend(d.next, o)
 	if _, before := mend.First(done); before && err == nil {
 		d.allowChange(causeContent)
@@ -162,18 +162,18 @@ func (d *decision) mendContents() {
 	}
 }
 
-// mendOptions returns what the provider accepts, with what its refusals have taught in this conversation.
+// mendOptions returns the rules by which contents are mended for this provider and model, with those learned in the conversation.
 func (t *conversation) mendOptions() mend.Options {
 	o, _ := t.p.lessons.Get(t.lessonKey())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
 }
 
-// lessonKey is the key of what refusals have taught: the next model of the conversation may take what this one does not.
+// lessonKey returns the key of the rules learned from refusals: conversation and model, because models differ.
 func (t *conversation) lessonKey() string { return t.key() + "\x00" + t.model }
 
-// mendParameters changes what would be refused outside the messages: too many cache marks, a budget that does not fit. It is not stored as
-// a decision: it follows from what the client asks for in each request.
+// mendParameters changes fields outside the messages that the provider would refuse: too many cache marks, a thinking budget that does not
+// fit. It is not stored as a decision, because it follows from each request alone.
 func (t *conversation) mendParameters() {
 	if t.p.o.Mode != Enforce || t.p.o.NoRepair || t.packed == t.request && t.packed != nil {
 		return
@@ -186,13 +186,13 @@ func (t *conversation) mendParameters() {
 	}
 }
 
-// boundResults cuts new results that are larger than the user allows, and journals that.
+// boundResults cuts new tool results that are larger than the user's limit, and journals that.
 func (d *decision) boundResults() {
 	if d.received.Bypass.Room() == wire.RoomNever {
 		return
 	}
-	next, shown := d.p.o.Compactor.Bound(d.next, d.keptMessages())
-	if d.guessed && d.keptMessages() > 0 {
+	next, shown := d.p.o.Compactor.Bound(d.next, d.frozenMessages())
+	if d.guessed && d.frozenMessages() > 0 {
 		// Nothing says that older results were sent whole but the answers behind them: the user's bound counts for more, and is a cut.
 		if _, all := d.p.o.Compactor.Bound(d.next, 0); len(all) > len(shown) {
 			d.guessed = false
@@ -215,16 +215,16 @@ func (d *decision) boundResults() {
 // reasonSize is the reason for cutting a result that is larger than the user allows.
 const reasonSize = "result_size"
 
-// freezeDecisions stores patches, the decisions about messages that are sent for the first time, so that they are sent like that from now on, and
-// makes view what is sent. text was recalled for the client's message at, "" for nothing. If another process or replica stored other
-// decisions first, those are sent.
-func (d *decision) freezeDecisions(view *compact.View, patches []compact.Patch, at int, text string) {
+// freezeDecisions stores patches, the decisions about messages that are sent for the first time, so that later requests send them alike,
+// and makes view the one to send. recalled is the text that was added to the client's message of that index, "" for none. If another
+// process or replica has stored other decisions first, those are sent.
+func (d *decision) freezeDecisions(view *compact.View, patches []compact.Patch, message int, recalled string) {
 	var cut *checkpoint.Cut
 	other := false
 	list := compact.Decisions(patches, d.chain)
 	for i, c := range list {
-		if text != "" && c.Patches[0].From <= at && at < c.Patches[0].To {
-			c.Recalled = []string{text}
+		if recalled != "" && c.Patches[0].From <= message && message < c.Patches[0].To {
+			c.Recalled = []string{recalled}
 		}
 		cut = nil
 		if i == len(list)-1 && len(d.shown) > 0 { // what was cut is shown by its newest decision
@@ -240,19 +240,19 @@ func (d *decision) freezeDecisions(view *compact.View, patches []compact.Patch, 
 		if theirs, err := compact.Replay(d.received, checkpoint.Log(d.p.o.Store, d.log, d.chain, 0)...); err == nil {
 			view = theirs
 		}
-	} else if text != "" {
-		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], text)
+	} else if recalled != "" {
+		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], recalled)
 	}
 	d.setRequest(view, view.Request)
 	d.fresh = true
 }
 
-// storeCut stores decisions that change what was sent before, as one cut, and makes them what is sent. text was recalled, "" for nothing.
-// If another replica decided first, its decisions are sent.
-func (d *decision) storeCut(text string) {
+// storeCut stores decisions that change what was sent before as one cut, and makes it what is sent. recalled is a text that was added to a
+// prompt, "" for none. If another replica decided first, its decisions are sent.
+func (d *decision) storeCut(recalled string) {
 	view := d.View.Cut(d.next)
-	if text != "" {
-		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], text)
+	if recalled != "" {
+		view.Recalled = append(view.Recalled[:len(view.Recalled):len(view.Recalled)], recalled)
 	}
 	res := view.Result(0, 0)
 	res.Cut, res.Rungs = d.shown, []string{compact.RungThinking}
@@ -267,8 +267,9 @@ func (d *decision) storeCut(text string) {
 	d.fresh = true
 }
 
-// broke journals that the request does not begin with what was sent before: from which message on, and how many parts of reasoning went.
-func (t *conversation) broke(cause string, message, thoughts int) {
+// journalBreak records and journals that the request no longer begins with what was sent before: the cause, the index of the first message
+// that differs, and how many parts of reasoning were removed.
+func (t *conversation) journalBreak(cause string, message, thoughts int) {
 	t.cut = true
 	t.p.journalEvent(journal.WindowBreak{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Conversation: t.name,
@@ -280,7 +281,7 @@ func (t *conversation) broke(cause string, message, thoughts int) {
 const maxBound = 256
 
 // boundReasoning reports whether the model's reasoning becomes invalid when messages before it change: by the table of rules, or because
-// the provider has said so.
+// the provider has refused it for that.
 func (t *conversation) boundReasoning() bool {
 	if t.BindsReasoning() {
 		return true

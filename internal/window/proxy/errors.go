@@ -23,7 +23,7 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-// answerRefusal answers with e in the form of the route's dialect, and journals it. rt may be nil: the form then is OpenAI's.
+// answerRefusal answers with e in the form of the route's dialect, and journals it. For a nil rt the form is OpenAI's.
 func (p *Proxy) answerRefusal(w http.ResponseWriter, rt *route, e *refusal) {
 	name, model, request := "", "", uint64(0)
 	if rt != nil && rt.up != nil {
@@ -71,11 +71,12 @@ func formOf(rt *route) wire.Dialect {
 	return d
 }
 
+// failure returns the refusal as package wire takes it.
 func (e *refusal) failure() wire.Failure {
 	return wire.Failure{Status: e.status, Message: e.text, Code: e.code}
 }
 
-// errorBody returns the JSON that clients of the dialect know how to read.
+// errorBody returns the refusal as JSON in the form that the route's clients expect.
 func errorBody(rt *route, e *refusal) []byte { return formOf(rt).Rules().Error(e.failure()) }
 
 // overLimit returns the refusal of a request because a limit that a person has set is used up. reason is that of [journal.WindowRefused]. Its

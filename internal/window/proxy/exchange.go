@@ -25,8 +25,7 @@ const (
 // the default factor of 0.6 the last has 13 % of the first.
 const maxTries = 4
 
-// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is changed
-// and sent again.
+// An exchange sends a conversation until it is answered: a request that is refused for its length, its reasoning or its contents is sent anew.
 type exchange struct {
 	*conversation
 
@@ -42,12 +41,12 @@ type exchange struct {
 	held *spend.Hold // nil where nothing bounds what is spent
 }
 
-// runExchange sends the request, recovers from refusals by sending it again made smaller or mended, and relays the answer to w. What it
-// learned is kept. It may start a summary in the background.
-func (t *exchange) runExchange(w http.ResponseWriter) {
+// sendUntilAnswered sends the request, sends it again made smaller or mended when the provider refuses it, and relays the last answer to w.
+// It learns limits from what it sees, and may start a summary in the background.
+func (t *exchange) sendUntilAnswered(w http.ResponseWriter) {
 	held, err := t.holdCost(t.expectedTokens())
 	if err != nil {
-		t.p.requestRefused(w, t.r, t.rt, err)
+		t.p.answerError(w, t.r, t.rt, err)
 		return
 	}
 	t.held = held
@@ -77,9 +76,9 @@ func (t *exchange) runExchange(w http.ResponseWriter) {
 			try--
 			continue
 		}
-		if a.accepts() {
+		if a.accepted() {
 			if try > 1 {
-				t.overflowed(t.form, 0, try-1, "recovered")
+				t.journalOverflow(t.form, 0, try-1, "recovered")
 			}
 			if try > 1 || t.unbinds > 0 || t.mends > 0 {
 				t.storeRecovered()
@@ -108,8 +107,8 @@ func (t *exchange) expectedTokens() (input, asked int) {
 	return t.In.Best, asked
 }
 
-// sendOnce waits for the provider's rate, sends the request as it is now, and reads the answer until it is clear whether that is a refusal.
-// The error says that there was no answer.
+// sendOnce waits for the provider's rate limit, sends the request as it is now, and reads the answer until it is clear whether that is a
+// refusal. An error means that there was no answer.
 func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 	if err := t.waitForRate(); err != nil {
 		return nil, err
@@ -144,7 +143,7 @@ func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.tellPlan(res.Header)
+	t.journalPlan(res.Header)
 	a := &answer{res: res, body: &heldReads{ReadCloser: res.Body}}
 	// An answer of an endless kind must be looked at before its first byte is sent; where
 	// nothing can be done about a refusal there is no need to hold it.
@@ -157,8 +156,8 @@ func (t *exchange) sendOnce(w http.ResponseWriter) (*answer, error) {
 // close closes an answer's body; it may be called before all is read.
 func (a *answer) close() { _ = a.body.Close() }
 
-// relayAndLearn sends the answer down, reads its usage as it passes, learns from it, and journals how it ended. It closes the answer, and
-// panics with http.ErrAbortHandler after one that was cut off.
+// relayAndLearn relays the answer to the client, reads its usage as it passes, learns from it, and journals how it ended. It closes the
+// answer, and panics with http.ErrAbortHandler after one that was cut off.
 func (t *exchange) relayAndLearn(w http.ResponseWriter, a *answer) {
 	defer a.close()
 	t.body.done() // nothing is sent again: the memory is free once the transport has sent it
@@ -170,10 +169,10 @@ func (t *exchange) relayAndLearn(w http.ResponseWriter, a *answer) {
 	if a.res.StatusCode == http.StatusOK && isReadable(encoding, kind) {
 		if a.reader == nil || !isIdentity(encoding) {
 			a.reader = newReader(t.rt.dialect, a.res.Header)
-			along = newTap(encoding, a.reader, t.skims(kind), watch)
+			along = newTap(encoding, a.reader, t.canSkim(kind), watch)
 			along.see(a.held)
 		} else {
-			along = newTap(encoding, a.reader, t.skims(kind), watch)
+			along = newTap(encoding, a.reader, t.canSkim(kind), watch)
 		}
 	}
 	t.addHeaders(w.Header())
@@ -205,15 +204,15 @@ func (t *exchange) relayAndLearn(w http.ResponseWriter, a *answer) {
 		watch.end(t.p, w, a.res, t.rt, &e)
 	}
 	t.finishAnswer(a, e, first)
-	endRelay(e)
+	abortIfCut(e)
 }
 
-// skims reports whether most events of an answer of this media type may be left unread: it is a stream that has its usage in few of them.
-func (t *exchange) skims(kind string) bool {
+// canSkim reports whether most events of an answer of this media type need not be parsed: an event stream with its usage in few of them.
+func (t *exchange) canSkim(kind string) bool {
 	return kind == "text/event-stream" && !t.rt.dialect.Rules().UsageInEach
 }
 
-// addHeaders adds the Plimsoll headers that are known to those of the answer.
+// addHeaders adds the Plimsoll headers whose values are known to h, the headers of the answer.
 func (t *exchange) addHeaders(h http.Header) {
 	if t.In.Best > 0 {
 		h[TokensHeader] = []string{strconv.Itoa(t.In.Best)}
@@ -226,14 +225,13 @@ func (t *exchange) addHeaders(h http.Header) {
 	}
 }
 
-// finishAnswer journals an answer that ended as e says, learns from its usage, and settles its cost. first is the time until its head was sent to
-// the client.
+// finishAnswer journals an answer that ended as e says, learns from its usage, and settles its cost. first is the time to its head.
 func (t *exchange) finishAnswer(a *answer, e ending, first time.Duration) {
 	ev := journal.WindowResponse{
 		Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, Status: a.res.StatusCode, Stream: a.stream || t.stream,
 		FirstByte: first, Duration: time.Since(t.readAt), Bytes: e.bytes, Ended: e.how, Server: t.rt.up.server(),
 	}
-	if !t.keptElsewhere() {
+	if !t.providerHoldsHistory() {
 		ev.Estimated = int64(t.In.Best)
 	}
 	if r := a.reader; r != nil && a.res.StatusCode == http.StatusOK {
@@ -246,7 +244,7 @@ func (t *exchange) finishAnswer(a *answer, e ending, first time.Duration) {
 		if r.Usage.Input > 0 && !a.refused {
 			t.learnUsage(r.Usage.Input)
 			t.noteAccepted(&r.Usage)
-			if !t.keptElsewhere() {
+			if !t.providerHoldsHistory() {
 				t.shareSent(r.Usage.Input)
 			}
 			t.p.sizes.learn(t.queued.key, &r.Usage, t.rt.up.Provider == Anthropic)
@@ -254,7 +252,7 @@ func (t *exchange) finishAnswer(a *answer, e ending, first time.Duration) {
 		if !a.refused {
 			t.learnLate(r)
 		}
-		t.changed(r.Changes)
+		t.journalChanges(r.Changes)
 		t.addCost(&ev, r)
 	} else if ev.Status == http.StatusOK {
 		t.addCost(&ev, nil)
@@ -263,8 +261,8 @@ func (t *exchange) finishAnswer(a *answer, e ending, first time.Duration) {
 	t.p.journalEvent(ev)
 }
 
-// learnLate learns a limit from a refusal for length that came after a part of the answer was sent to the client. Nothing can be sent
-// again, but the next request will be smaller. Other answers teach nothing.
+// learnLate learns a limit from a refusal for length that came after part of the answer was sent to the client. Nothing can be sent again,
+// but the next request will be smaller. Any other answer teaches nothing.
 func (t *exchange) learnLate(r *wire.Answer) {
 	o, ok := overflow.StopReason(r.StopReason)
 	if !ok && len(r.ErrorBody) > 0 {
@@ -284,23 +282,23 @@ func (t *exchange) learnLate(r *wire.Answer) {
 		}
 	}
 	t.journalBreaker(t.p.o.Breaker.Overflow(t.upstream, t.model))
-	t.overflowed(o.Form, limit, 1, "learned")
+	t.journalOverflow(o.Form, limit, 1, "learned")
 }
 
-// keptElsewhere reports whether the provider read more than the request holds, because it keeps a part of the conversation itself. Its
-// numbers then say nothing about our counts.
-func (t *exchange) keptElsewhere() bool {
+// providerHoldsHistory reports whether the provider reads more than the request contains, because it stores a part of the conversation
+// itself. Its token counts then cannot be compared with ours.
+func (t *exchange) providerHoldsHistory() bool {
 	return t.received != nil && !t.received.Bypass.Whole()
 }
 
-// learnUsage learns the ratio to our count and the window from input, the tokens of input that the provider counted.
+// learnUsage compares input, the provider's count of the input tokens, with ours, and corrects estimates and the assumed window.
 func (t *exchange) learnUsage(input int) {
-	if t.request == nil || t.keptElsewhere() {
+	if t.request == nil || t.providerHoldsHistory() {
 		return
 	}
 	if silent, learned := t.Counted(input); silent {
 		if learned {
-			t.overflowed("silent_truncation", input, 1, "learned")
+			t.journalOverflow("silent_truncation", input, 1, "learned")
 		}
 		return
 	}

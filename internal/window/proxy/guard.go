@@ -136,7 +136,7 @@ func (p *Proxy) checkOrigin(r *http.Request) *refusal {
 	return e
 }
 
-// A peer is the user at the other end of a connection. It is looked up once per connection: the table of the kernel is text and long.
+// A peer tells which user is at the other end of a connection. It is looked up once per connection, in a long table.
 type peer struct {
 	once sync.Once
 	own  bool // the connection is known to be of this user, or root's
@@ -160,7 +160,7 @@ func (p *Proxy) checkPeer(r *http.Request) *refusal {
 	}
 	var err error
 	if known, ok := r.Context().Value(peerKey{}).(*peer); ok {
-		known.once.Do(known.look)
+		known.once.Do(known.lookUp)
 		err = known.err
 	} else if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		remote, parseErr := net.ResolveTCPAddr("tcp", r.RemoteAddr)
@@ -174,15 +174,17 @@ func (p *Proxy) checkPeer(r *http.Request) *refusal {
 	return &refusal{status: http.StatusForbidden, reason: "peer", text: err.Error()}
 }
 
-func (p *peer) look() { p.own, p.err = peerAllowed(p.conn.RemoteAddr(), p.conn.LocalAddr()) }
+// lookUp sets own and err by the connection's two addresses.
+func (p *peer) lookUp() { p.own, p.err = peerAllowed(p.conn.RemoteAddr(), p.conn.LocalAddr()) }
 
-// ownConnection reports whether the request came over a connection that is known to be of this user or root; false where that is not known.
+// ownConnection reports whether the request came over a connection that is known to be of this user or root; false where the user cannot be
+// found out.
 func ownConnection(r *http.Request) bool {
 	known, ok := r.Context().Value(peerKey{}).(*peer)
 	if !ok {
 		return false
 	}
-	known.once.Do(known.look)
+	known.once.Do(known.lookUp)
 	return known.own && known.err == nil
 }
 
@@ -207,8 +209,8 @@ func peerAllowed(remote, local net.Addr) (own bool, err error) {
 	return known, nil
 }
 
-// checkToken returns the path without the token, or a refusal. Without the token in its path, a request may carry it in a header, or, where
-// keys are injected, in the place of the key. PeerPath does in place of it.
+// checkToken returns the request's path without the token, or a refusal if there is no valid one. The token may stand in the path's first
+// element, in a header, or, where keys are injected, in place of the key. On a connection of this user Options.PeerPath will do instead.
 func (p *Proxy) checkToken(r *http.Request) (string, *refusal) {
 	full := rawPath(r)
 	if p.token == nil {
@@ -263,7 +265,7 @@ func (p *Proxy) dropToken(h http.Header, t *url.URL) {
 	t.RawQuery = strings.Join(kept, "&")
 }
 
-// bearerOf returns the token of a header "Bearer TOKEN", and any other value as it is, without space around it.
+// bearerOf returns the token of a header value "Bearer TOKEN", and any other value without the space around it.
 func bearerOf(value string) string {
 	value = strings.TrimSpace(value)
 	if scheme, rest, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {
@@ -272,8 +274,8 @@ func bearerOf(value string) string {
 	return value
 }
 
-// isToken reports whether s is the proxy's token, which there must be. It compares digests: the time it takes reveals neither a byte nor
-// the length.
+// isToken reports whether s is the proxy's token. It must not be called if there is none. It compares digests: the time it takes reveals
+// neither a byte nor the length.
 func (p *Proxy) isToken(s string) bool {
 	sum := sha256.Sum256([]byte(s))
 	return subtle.ConstantTimeCompare(sum[:], p.token[:]) == 1

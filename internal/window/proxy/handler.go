@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ServeHTTP checks who asks, finds the upstream, and relays or refuses the request.
+// ServeHTTP checks who asks, finds the upstream that the path names, and relays or refuses the request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, e := p.admitRequest(r)
 	if e != nil {
@@ -29,13 +29,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	up, below, ok := p.findUpstream(path)
 	if !ok {
-		p.noUpstream(w, r, path)
+		p.answerNoUpstream(w, r, path)
 		return
 	}
 	rt := &route{up: up, below: below}
 	rt.classify(r.Method)
 	if wantsSocket(r.Header) {
-		p.upgrade(w, r, rt)
+		p.answerUpgrade(w, r, rt)
 		return
 	}
 	switch {
@@ -48,8 +48,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admitRequest checks who asks, and returns the path without the token, or a refusal. The checks are ordered so that a page in a browser and
-// another local user learn nothing but that they may not.
+// admitRequest checks that the sender may use the proxy, and returns the path without the token, or a refusal. The checks are ordered so
+// that a page in a browser and another local user learn nothing but that they may not.
 func (p *Proxy) admitRequest(r *http.Request) (string, *refusal) {
 	if e := p.checkOutside(r); e != nil {
 		return "", e
@@ -69,8 +69,8 @@ func (p *Proxy) admitRequest(r *http.Request) (string, *refusal) {
 	return p.checkToken(r)
 }
 
-// checkOutside returns a refusal, or nil, by what every request must satisfy whatever it is for: its Host, the page on whose behalf it
-// comes, and the user of the connection.
+// checkOutside makes the checks that hold for every request whatever its path, and returns a refusal, or nil: its Host, the web page on
+// whose behalf it comes, and the user of the connection.
 func (p *Proxy) checkOutside(r *http.Request) *refusal {
 	if e := p.checkHost(r); e != nil {
 		return e
@@ -95,8 +95,8 @@ func (p *Proxy) findUpstream(path string) (*upstream, string, bool) {
 	return up, below, up != nil
 }
 
-// noUpstream answers 404 to a path that names no upstream. The root is no error: some clients ask for it to see whether anybody is there.
-func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) {
+// answerNoUpstream answers 404 to a path that names no upstream, but 200 to the root, by which some clients see whether the proxy runs.
+func (p *Proxy) answerNoUpstream(w http.ResponseWriter, r *http.Request, path string) {
 	if (path == "" || path == "/") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		h := w.Header()
 		h["Content-Type"] = []string{"text/plain; charset=utf-8"}
@@ -110,8 +110,8 @@ func (p *Proxy) noUpstream(w http.ResponseWriter, r *http.Request, path string) 
 	})
 }
 
-// passUnread relays a request without looking into it, and journals the reason with a detail. A request that costs money may be refused by a
-// limit. The body streams through, unless the request has to be signed.
+// passUnread relays a request without parsing it, and journals the reason with a detail. It refuses one that costs money which a limit on
+// spending could not count. The body streams through, unless the request has to be signed.
 func (p *Proxy) passUnread(w http.ResponseWriter, r *http.Request, rt *route, reason, detail string) {
 	if e := p.checkUncounted(r, rt); e != nil {
 		p.answerRefusal(w, rt, e)
@@ -122,13 +122,14 @@ func (p *Proxy) passUnread(w http.ResponseWriter, r *http.Request, rt *route, re
 		p.answerRefusal(w, rt, p.tooLarge())
 		return
 	}
-	if rt.up.signs(r.Header) { // the signature covers the body
+	if rt.up.mustSign(r.Header) { // the signature covers the body
 		p.passSigned(w, r, rt)
 		return
 	}
 	p.passBody(w, r, rt, r.Body)
 }
 
+// journalPassed journals that a request was relayed unchanged, with the reason and a detail.
 func (p *Proxy) journalPassed(rt *route, reason, detail string) {
 	p.journalEvent(journal.WindowPassed{Upstream: rt.up.Name, Path: clip(rt.below, 256), Reason: reason, Detail: clip(detail, 256)})
 }
@@ -136,7 +137,7 @@ func (p *Proxy) journalPassed(rt *route, reason, detail string) {
 // clip returns at most n bytes of the beginning of s, in memory of its own: an event must not keep a whole request alive.
 func clip(s string, n int) string { return strings.Clone(limit.Clip(s, n)) }
 
-// passBody sends the request with body, which streams through and may have MaxBody bytes, and relays the answer.
+// passBody sends the request with body, which streams through and may have at most MaxBody bytes, and relays the answer.
 func (p *Proxy) passBody(w http.ResponseWriter, r *http.Request, rt *route, body io.ReadCloser) {
 	req, err := p.outgoingRequest(r, rt)
 	if err != nil {
@@ -158,8 +159,8 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, rt *route, req *ht
 	p.relayAnswer(w, r, rt, res, err)
 }
 
-// relayAnswer sends an upstream's answer to the client, or an error answer if err is not nil. A list of models is read as it passes, for
-// their windows, and a stream of a model that stands still is ended.
+// relayAnswer sends an upstream's answer to the client, or an error answer if err is not nil. It reads a list of models as it passes, for
+// their windows, and ends a model's stream that has stalled.
 func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, res *http.Response, err error) {
 	if err != nil {
 		p.upstreamFailed(w, r, rt, err)
@@ -173,7 +174,7 @@ func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, r
 	writeHead(w, res)
 	if list == nil {
 		var see func([]byte)
-		watch := p.watchStall(rt, res, res.Body, rt.up.known(), false, false)
+		watch := p.watchStall(rt, res, res.Body, rt.up.modelsName(), false, false)
 		defer watch.stop()
 		if watch != nil {
 			see = watch.see
@@ -182,14 +183,14 @@ func (p *Proxy) relayAnswer(w http.ResponseWriter, r *http.Request, rt *route, r
 		if errors.Is(e.err, errStalled) {
 			watch.end(p, w, res, rt, &e)
 		}
-		endRelay(e)
+		abortIfCut(e)
 		return
 	}
-	e := relayBody(w, res, nil, nil, list.see)
+	e := relayBody(w, res, nil, nil, list.add)
 	if e.how == "complete" {
-		p.o.Resolver.Tell(rt.up.known(), readList(list.text()))
+		p.o.Resolver.Tell(rt.up.modelsName(), readList(list.text()))
 	}
-	endRelay(e)
+	abortIfCut(e)
 }
 
 // outgoingRequest returns the request to the upstream without its body: what the client sent, less the proxy's token and what belongs to the one
@@ -250,8 +251,8 @@ func hasToken(lines []string, token string) bool {
 	return false
 }
 
-// sendRequest makes the request and forwards to w what arrives before the answer: 103 and other 1xx, but not 100, which the server says itself
-// when the body is read. A status that ends no request, and a refusal of the forward proxy, are errors.
+// sendRequest sends req and returns the upstream's answer. It forwards to w the 1xx statuses that arrive before, but not 100, which
+// net/http sends itself. A 1xx as the final status and a refusal by the forward proxy are errors.
 func (p *Proxy) sendRequest(w http.ResponseWriter, req *http.Request) (*http.Response, error) {
 	var mu sync.Mutex
 	over := false // w is the handler's again: a request that was given up may still hear a 1xx
@@ -308,10 +309,12 @@ func (p *Proxy) upstreamFailed(w http.ResponseWriter, r *http.Request, rt *route
 	p.answerRefusal(w, rt, e)
 }
 
+// badPath returns the refusal of a request whose path cannot be forwarded because of err.
 func badPath(err error) *refusal {
 	return &refusal{status: http.StatusBadRequest, reason: "upstream", text: "the request cannot be forwarded: " + err.Error()}
 }
 
+// tooLarge returns the refusal of a body that is larger than MaxBody.
 func (p *Proxy) tooLarge() *refusal {
 	return &refusal{
 		status: http.StatusRequestEntityTooLarge, reason: "too_large",
@@ -327,6 +330,7 @@ type boundedBody struct {
 	left int64
 }
 
+// Read reads from the body, and fails with errBodyTooLarge once more than the limit was read.
 func (b *boundedBody) Read(buf []byte) (int, error) {
 	n, err := b.ReadCloser.Read(buf)
 	if b.left -= int64(n); b.left < 0 {

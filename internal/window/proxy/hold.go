@@ -50,8 +50,8 @@ var refusals = []int{
 	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError,
 }
 
-// accepts reports whether the provider took the request, as far as the beginning of its answer tells.
-func (a *answer) accepts() bool {
+// accepted reports whether the provider accepted the request, as far as the beginning of its answer tells.
+func (a *answer) accepted() bool {
 	return a.res.StatusCode == http.StatusOK && !a.refused && !a.thoughts && len(a.failure) == 0
 }
 
@@ -71,14 +71,13 @@ func (a *answer) mayRefuseContents() bool {
 	return false
 }
 
-// A readResult is the result of one read of a body.
+// A readResult is the outcome of one read of a body.
 type readResult struct {
 	n   int
 	err error
 }
 
-// heldReads reads a body with a limit on the waiting: a read that takes too long goes on in the background, and the next call gets its
-// bytes. At most one is under way.
+// heldReads reads a body with a limit on the wait: a read that takes too long goes on in the background, and the next call gets its bytes.
 type heldReads struct {
 	io.ReadCloser
 	buf     *[32 << 10]byte
@@ -87,7 +86,8 @@ type heldReads struct {
 	err     error           // that came with left
 }
 
-// readBefore reads once; what it returns is valid until the next call. ok is false when the timer fires first; a nil timer never does.
+// readBefore reads once from the body. p is valid until the next call. ok is false if the timer fired first, and the read then goes on in
+// the background; a nil timer never fires.
 func (h *heldReads) readBefore(timer <-chan time.Time) (p []byte, err error, ok bool) {
 	if h.buf == nil {
 		h.buf = relayBuffers.Get().(*[32 << 10]byte)
@@ -112,7 +112,7 @@ func (h *heldReads) readBefore(timer <-chan time.Time) (p []byte, err error, ok 
 	}
 }
 
-// Read returns what was read in the background first.
+// Read returns the bytes of a read in the background first, and waits for it.
 func (h *heldReads) Read(p []byte) (int, error) {
 	if h.pending != nil {
 		r := <-h.pending
@@ -206,8 +206,7 @@ func (a *answer) readBeginning(d wire.Dialect) {
 	}
 }
 
-// showReader lets the reader read p, the next part of a body. A packed body is unpacked from its start each time, which is cheap because
-// little of it is held.
+// showReader gives p, the next bytes of the body, to the reader. A compressed body is decompressed from its start each time.
 func (a *answer) showReader(d wire.Dialect, encoding string, p []byte) {
 	if isIdentity(encoding) {
 		if a.reader == nil {
@@ -220,7 +219,8 @@ func (a *answer) showReader(d wire.Dialect, encoding string, p []byte) {
 	_, _ = a.reader.Write(unpackBeginning(encoding, a.held))
 }
 
-// newReader returns a reader of answers of a dialect, in the form that the headers name.
+// newReader returns a parser of answers of a dialect, in the form that the Content-Type in h names: JSON, server-sent events or AWS event
+// stream.
 func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 	if kind := mediaType(h); kind != eventstream.Type {
 		return wire.NewAnswer(d, isStream(kind))
@@ -228,7 +228,7 @@ func newReader(d wire.Dialect, h http.Header) *wire.Answer {
 	return wire.NewFramedAnswer(d)
 }
 
-// isStream reports whether an answer of a media type comes in events.
+// isStream reports whether an answer of this media type is a stream of events.
 func isStream(kind string) bool { return kind == "text/event-stream" || kind == eventstream.Type }
 
 // mediaType returns the Content-Type without its parameters, in lower case.
@@ -237,9 +237,11 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
+// isIdentity reports whether a content encoding means that nothing is compressed.
 func isIdentity(encoding string) bool { return encoding == "" || encoding == "identity" }
 
-// isReadable reports whether an answer with this content encoding and media type can be read as it passes: a stream of events or JSON.
+// isReadable reports whether an answer with this content encoding and media type can be parsed as it passes: events or JSON, in an encoding
+// that can be decompressed.
 func isReadable(encoding, kind string) bool {
 	switch encoding {
 	case "", "identity", "gzip", "x-gzip", "br", "zstd":
@@ -249,7 +251,7 @@ func isReadable(encoding, kind string) bool {
 	return isStream(kind) || kind == "application/json"
 }
 
-// unpackBeginning returns what the beginning of a packed text unpacks to, at most holdDecoded bytes; nil for an encoding that is not read.
+// unpackBeginning decompresses the beginning of a body, to at most holdDecoded bytes; nil for an unknown encoding.
 func unpackBeginning(encoding string, packed []byte) []byte {
 	if isIdentity(encoding) {
 		return packed
@@ -265,7 +267,7 @@ func unpackBeginning(encoding string, packed []byte) []byte {
 
 var errUnreadable = errors.New("the content encoding is not read along")
 
-// newUnpacker returns a reader that unpacks an encoding; the error is errUnreadable for one that is not known. The caller closes it.
+// newUnpacker returns a reader that decompresses r; the error is errUnreadable for an unknown encoding. The caller closes it.
 func newUnpacker(encoding string, r io.Reader) (io.ReadCloser, error) {
 	switch encoding {
 	case "gzip", "x-gzip":

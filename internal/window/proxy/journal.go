@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// journalBreaker journals the breaker's changes of working limits.
+// journalBreaker journals changes of the working limits that the circuit breaker has made.
 func (t *conversation) journalBreaker(changes []breaker.Change) {
 	for _, c := range changes {
 		limit := 0
@@ -26,7 +26,7 @@ func (t *conversation) journalBreaker(changes []breaker.Change) {
 	}
 }
 
-// journalRepairs journals what was repaired, one event for each kind.
+// journalRepairs journals the repairs of the request, one event for each kind.
 func (t *conversation) journalRepairs() {
 	for i, a := range t.repairs {
 		same := func(b repair.Action) bool { return b.Kind == a.Kind }
@@ -53,8 +53,8 @@ func errorText(err error) string {
 	return clip(err.Error(), 256)
 }
 
-// journalUnused journals the cost of a model's summary that was not used, because the compaction had no effect. Without a cost it does
-// nothing.
+// journalUnused journals what a model's summary cost that was not used, because the compaction freed too little. Without a cost or an error
+// it does nothing.
 func (t *conversation) journalUnused(res *compact.Result) {
 	if res.SummaryError == nil && res.SummaryIn+res.SummaryOut == 0 {
 		return
@@ -65,8 +65,8 @@ func (t *conversation) journalUnused(res *compact.Result) {
 	})
 }
 
-// changed journals the changes that the provider reports it made to the input, by reason.
-func (t *conversation) changed(changes []wire.Change) {
+// journalChanges journals the changes that the provider says it made to the input, one event for each.
+func (t *conversation) journalChanges(changes []wire.Change) {
 	for _, c := range changes {
 		t.p.journalEvent(journal.WindowTransformed{
 			Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Request: t.rt.request, What: c.What, Reason: c.Reason, Blocks: c.Count,
@@ -74,8 +74,8 @@ func (t *conversation) changed(changes []wire.Change) {
 	}
 }
 
-// overflowed journals a refusal for length: its form, the limit it named or 0, the number of the try, and what was done about it.
-func (t *conversation) overflowed(form string, limit, try int, action string) {
+// journalOverflow journals a refusal for length: its form, the limit it named or 0, the number of the try, and what was done about it.
+func (t *conversation) journalOverflow(form string, limit, try int, action string) {
 	t.p.journalEvent(journal.WindowOverflow{Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Form: form, LimitTokens: int64(limit), Try: try, Action: action})
 }
 
@@ -84,8 +84,8 @@ func (t *conversation) overflowed(form string, limit, try int, action string) {
 // rules costs more than all else that is done with it.
 const maxApproved = 2048
 
-// A replayed identifies the log that was put into a conversation, with the first message behind what it covers. The zero value stands for
-// any other edit, which is never approved for later.
+// A replayed identifies a stored log as it was put into a conversation, so that the same edit need not be validated again. The zero value
+// stands for any other edit, which is validated each time.
 type replayed struct {
 	chain      tokens.Digest // of the messages it covers and the one that follows
 	generation int
@@ -93,8 +93,8 @@ type replayed struct {
 	bytes      int
 }
 
-// nameReplay returns values that are equal for equal replays of one conversation.
-func nameReplay(v *compact.View, chain []tokens.Digest) replayed {
+// identifyReplay returns the identity of the edits in v. It is equal for equal edits of one conversation, whose digests are chain.
+func identifyReplay(v *compact.View, chain []tokens.Digest) replayed {
 	r := replayed{chain: chain[min(v.Covers(), len(chain)-1)], generation: v.Generation(), patches: len(v.Patches)}
 	for _, p := range v.Patches {
 		for _, raw := range p.With {

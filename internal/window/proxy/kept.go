@@ -10,9 +10,9 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// useNewer replaces the view by a newer cut that another request has stored while this one waited, if there is one. It returns true if the
-// request then is below the trigger.
-func (t *conversation) useNewer(goal compact.Goal) bool {
+// useNewerCut applies a newer cut that another request has stored while this one waited, if there is one. It returns true if the request
+// then is at most at the trigger; if not, the cut stays applied all the same.
+func (t *conversation) useNewerCut(goal compact.Goal) bool {
 	c := checkpoint.Lookup(t.p.o.Store, t.log, t.chain)
 	if c == nil || c.Generation <= t.generation {
 		return false
@@ -32,8 +32,8 @@ func (t *conversation) useNewer(goal compact.Goal) bool {
 }
 
 // storeResult stores c, the cut that was just made, and shares it with other replicas. If another request or replica has stored one for the
-// same step first, that becomes what is sent, and it returns true. taken says that the provider has accepted c already.
-func (t *conversation) storeResult(c *checkpoint.Checkpoint, taken bool) bool {
+// same step first, that one becomes what is sent, and it returns true. accepted means that the provider has accepted c already.
+func (t *conversation) storeResult(c *checkpoint.Checkpoint, accepted bool) bool {
 	res := t.result
 	cut := checkpoint.Cut{Text: res.Cut, Entry: checkpoint.Entry{
 		Conversation: t.name, Upstream: t.rt.up.Name, Dialect: t.rt.dialect.String(), Model: t.model, Rungs: res.Rungs,
@@ -42,7 +42,7 @@ func (t *conversation) storeResult(c *checkpoint.Checkpoint, taken bool) bool {
 	got, _ := t.p.o.Store.Put(t.log, c, cut) // the store journals what went wrong
 	log := []*checkpoint.Checkpoint{got}
 	var mine *checkpoint.Checkpoint
-	if taken {
+	if accepted {
 		mine = got
 	}
 	if t.publishLog(mine) {
@@ -75,10 +75,10 @@ func (t *conversation) storeRecovered() {
 	}
 }
 
-// publishLog shares the conversation's log with other replicas. It returns true if another replica has decided about the same messages first;
-// its decisions are in the Store then. Without replicas it does nothing, and what cannot be shared now is shared with a later request.
-// taken, unless nil, is a cut that the provider accepted after it had refused the earlier decision.
-func (t *conversation) publishLog(taken *checkpoint.Checkpoint) (other bool) {
+// publishLog shares the conversation's log with other replicas. It returns true if another replica has decided about the same messages
+// first; the Store then has its decisions. Without replicas it does nothing, and a log that cannot be shared now is shared with a later
+// request. accepted, unless nil, is a cut that the provider accepted after it had refused the earlier decision.
+func (t *conversation) publishLog(accepted *checkpoint.Checkpoint) (overtaken bool) {
 	th := t.thread
 	if th == nil {
 		return false
@@ -97,10 +97,10 @@ func (t *conversation) publishLog(taken *checkpoint.Checkpoint) (other bool) {
 			var value []byte
 			var err error
 			if value, revision, err = t.p.o.Replicas.Get(ctx, th.log); err != nil {
-				return other
+				return overtaken
 			}
 			theirs, _ = checkpoint.Unpack(value) // one that cannot be read is replaced
-			other = t.p.o.Store.Adopt(t.log, theirs, taken) || other
+			overtaken = t.p.o.Store.Adopt(t.log, theirs, accepted) || overtaken
 		}
 		mine := checkpoint.Log(t.p.o.Store, t.log, t.chain, 0)
 		list, left := t.mergeLogs(theirs, mine)
@@ -110,28 +110,28 @@ func (t *conversation) publishLog(taken *checkpoint.Checkpoint) (other bool) {
 		}
 		if len(value) == 0 && revision == 0 {
 			known = knownLog{}
-			return other
+			return overtaken
 		}
 		next, err := t.p.o.Replicas.Put(ctx, th.log, value, revision)
 		if err != nil {
-			return other
+			return overtaken
 		}
 		if next > 0 {
 			known = knownLog{revision: next, at: t.p.now()}
 			th.theirs, th.at = list, next
-			return other
+			return overtaken
 		}
 		revision = 1 // there is one
 	}
-	return other
+	return overtaken
 }
 
 // maxOthers bounds the checkpoints of other branches of a conversation that a shared log keeps.
 const maxOthers = 64
 
-// mergeLogs returns the log to share: mine, after the entries of theirs that are about other branches of the conversation, and the number
-// of those that were left out. The cut comes last, because it is kept longest.
-func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []*checkpoint.Checkpoint, left int) {
+// mergeLogs returns the log to share: of theirs the entries about other branches of the conversation, at most maxOthers, then mine. omitted
+// is the number of entries beyond that. The cut comes last, because the end of the list is kept longest.
+func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []*checkpoint.Checkpoint, omitted int) {
 	packed := map[checkpoint.Digest]*checkpoint.Checkpoint{}
 	for _, c := range theirs {
 		if c.Covers > len(t.chain) || checkpoint.Digest(t.chain[c.Covers-1]) != c.Chain {
@@ -140,8 +140,8 @@ func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []
 			packed[c.Chain] = c
 		}
 	}
-	if left = max(0, len(list)-maxOthers); left > 0 {
-		list = list[left:]
+	if omitted = max(0, len(list)-maxOthers); omitted > 0 {
+		list = list[omitted:]
 	}
 	if len(mine) > 0 && mine[0].Generation > 0 {
 		mine = append(slices.Clone(mine[1:]), mine[0])
@@ -152,10 +152,10 @@ func (t *conversation) mergeLogs(theirs, mine []*checkpoint.Checkpoint) (list []
 		}
 		list = append(list, c)
 	}
-	return list, left
+	return list, omitted
 }
 
-// publishView shares the decisions of view and returns view, or if another replica decided first, a view with its decisions.
+// publishView shares the decisions of view with other replicas. It returns view, or one with the decisions of a replica that was first.
 func (t *conversation) publishView(view *compact.View) *compact.View {
 	if !t.publishLog(nil) {
 		return view
@@ -166,15 +166,15 @@ func (t *conversation) publishView(view *compact.View) *compact.View {
 	return view
 }
 
-// shareSent tells the other replicas how the request was sent, so that they send its messages in the same way. It is called before the
-// client has the answer with input 0, and again with the tokens that the provider has counted.
+// shareSent tells the other replicas how the request was sent, so that they send its messages alike. It is called before the client has the
+// answer, with input 0, and again with the input tokens that the provider counted.
 func (t *conversation) shareSent(input int) {
 	th := t.thread
 	if th == nil {
 		return
 	}
 	client := t.chain[len(t.chain)-1]
-	s, ok := t.p.sent.Get(prefixOf{t.log, client})
+	s, ok := t.p.sent.Get(conversationPrefix{t.log, client})
 	if !ok {
 		return
 	}

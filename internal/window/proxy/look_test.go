@@ -106,11 +106,11 @@ func TestNobodyWaitsForMemoryInItsTurn(t *testing.T) {
 		}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 		one := &modelRequest{p: p, r: r, body: &requestBody{heldBody: &heldBody{room: hold{b: p.budget}}}}
-		if err := one.turnFor(freeLook+1, 1<<20); err != nil {
+		if err := one.waitForTurn(freeLook+1, 1<<20); err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error)
-		go func() { done <- one.turnFor(freeLook+1, 3<<20) }()
+		go func() { done <- one.waitForTurn(freeLook+1, 3<<20) }()
 		synctest.Wait()
 		if !p.budget.turns.TryAcquire(1) {
 			t.Fatal("it waits for memory in its turn")

@@ -22,8 +22,8 @@ const (
 // askedLater is the quiet time after which the same question may have the same answer: a timer asks, and nothing goes round.
 const askedLater = time.Minute
 
-// lookForLoop finds the loop that the newest messages close, and journals one that is new. The error is the refusal of a request that goes
-// on with one, where that is asked for.
+// lookForLoop looks for a loop that the newest messages close, and journals it if it is new. It returns a *refusal if the loop goes on and
+// the options say to stop then, else nil.
 func (t *conversation) lookForLoop() error {
 	l, found := loops.Find(t.received)
 	if !found || len(t.chain) == 0 || l.Kind == loops.KindSaid && l.Message < 0 && t.idle >= askedLater {
@@ -49,8 +49,8 @@ func (t *conversation) lookForLoop() error {
 // loopDid are the words of the journal for what was done.
 var loopDid = map[LoopAction]string{LoopWarn: "warned", LoopHint: "hinted", LoopStop: "stopped"}
 
-// loopAction returns what is done about the loop of this request: what Options.OnLoop says, or only a warning where that is not possible. A
-// hint needs a result that is sent for the first time, room for its words, and a store, so that later requests have the same words there.
+// loopAction returns what is done about the loop of this request: what Options.OnLoop says, or LoopWarn where that is not possible. A hint
+// needs a result that is sent for the first time, and a store, so that later requests have the same words there.
 func (t *conversation) loopAction() LoopAction {
 	switch a := t.p.o.OnLoop; {
 	case t.p.o.Mode != Enforce, a == LoopStop && t.loop.Answered:
@@ -62,8 +62,8 @@ func (t *conversation) loopAction() LoopAction {
 	}
 }
 
-// addHint adds a sentence to the newest result, if that is sent for the first time, that tells the model that it repeats itself. It does so
-// once in each loop, and only if hints are asked for.
+// addHint appends a sentence to the newest tool result that tells the model that it repeats itself. It does nothing if hints are not asked
+// for, the loop was told before, or the result was sent before.
 func (d *decision) addHint() {
 	if d.loop.Kind == "" || d.loop.Again || d.loopAction() != LoopHint {
 		return
@@ -72,11 +72,11 @@ func (d *decision) addHint() {
 	for at >= 0 && !hasResult(&d.next.Messages[at]) {
 		at--
 	}
-	if at < max(0, d.keptMessages()) {
+	if at < max(0, d.frozenMessages()) {
 		return
 	}
 	draft := d.next.Draft()
-	if !addToResult(draft, d.next, at, "Note by Plimsoll: "+d.loop.Nudge) {
+	if !appendToResult(draft, d.next, at, "Note by Plimsoll: "+d.loop.Nudge) {
 		return
 	}
 	next, err := draft.Build()
@@ -88,13 +88,14 @@ func (d *decision) addHint() {
 	d.actions = append(d.actions, "hinted")
 }
 
+// hasResult reports whether a message contains a tool result.
 func hasResult(m *wire.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == wire.Result })
 }
 
-// addToResult appends a text to the last result in a message: to its last words, or, where it has none, as a block behind it. It returns
-// false, and does nothing, where neither can be done.
-func addToResult(d *wire.Draft, r *wire.Request, message int, text string) bool {
+// appendToResult appends a text to the last tool result of a message: to its last text, or, where it has none, as a block behind it. It
+// returns false, and changes nothing, if neither can be done.
+func appendToResult(d *wire.Draft, r *wire.Request, message int, text string) bool {
 	m := &r.Messages[message]
 	for i, p := range slices.Backward(m.Parts) {
 		if p.Kind != wire.Result {

@@ -61,12 +61,13 @@ func (e *Excerpt) Call(r *wire.Request, i, j int) Called {
 	return e.Calls[callKey(&r.Messages[i].Parts[j], e.Places[i], j)]
 }
 
-// callKey returns by what the call of a result is known: its id, or where the result stands, as Gemini's have none.
-func callKey(p *wire.Part, place, j int) string {
+// callKey returns the key in Excerpt.Calls of the call that p answers, a result: the call's id, or, as Gemini has none, the result's
+// position in the conversation.
+func callKey(p *wire.Part, message, part int) string {
 	if p.CallID != "" {
 		return p.CallID
 	}
-	return fmt.Sprintf("\x00%d.%d", place, j)
+	return fmt.Sprintf("\x00%d.%d", message, part)
 }
 
 // A Prompt is a new message of a user's, which a Recaller is asked about.
@@ -90,8 +91,8 @@ const (
 	recallWait = 50 * time.Millisecond
 )
 
-// speak returns whose words the request's messages are. It looks once.
-func (t *conversation) speak() client.Speaker {
+// speakerOf returns which client, person or agent wrote the request's messages, as far as headers and contents tell. It is computed once.
+func (t *conversation) speakerOf() client.Speaker {
 	if t.speaker == nil {
 		s := client.SpeakerOf(t.r.Header, t.received)
 		t.speaker = &s
@@ -99,8 +100,8 @@ func (t *conversation) speak() client.Speaker {
 	return *t.speaker
 }
 
-// keepLost passes the messages that a compaction took out or changed to the Keeper, each once in a request. With KeepTurns the Keeper has
-// them already.
+// keepLost gives the Keeper the messages that a compaction removed or changed, each once per request. With KeepTurns it does nothing if the
+// Keeper has them already.
 func (t *conversation) keepLost(res *compact.Result) {
 	if t.p.o.Keeper == nil || t.p.o.KeepTurns && t.turnsKept {
 		return
@@ -111,10 +112,10 @@ func (t *conversation) keepLost(res *compact.Result) {
 	t.keepExcerpts(ExcerptCut, lost)
 }
 
-// keepTurn gives the Keeper, with KeepTurns, the messages that are new in the conversation, and remembers that they were given. It does
-// nothing for a side conversation, or for a client's own request for a summary.
+// keepTurn gives the Keeper, if KeepTurns is set, the messages that are new in the conversation. It does nothing for a side conversation,
+// or for a client's own request for a summary.
 func (t *conversation) keepTurn() {
-	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speak().Side {
+	if t.p.o.Keeper == nil || !t.p.o.KeepTurns || t.received.Bypass&wire.Summarising != 0 || t.speakerOf().Side {
 		return
 	}
 	t.turnsKept = true
@@ -135,7 +136,7 @@ func (t *conversation) keepExcerpts(why string, messages []int) {
 			n++
 		}
 		t.p.o.Keeper.Keep(Excerpt{
-			Why: why, Upstream: t.rt.up.Name, Model: t.model, Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(),
+			Why: why, Upstream: t.rt.up.Name, Model: t.model, Scope: t.scope.String(), Conversation: t.name, Speaker: t.speakerOf(),
 			Dialect: r.Dialect, Body: r.Excerpt(messages[:n]), Places: slices.Clone(messages[:n]), Calls: callsOf(r, messages[:n]),
 			Recalled: t.View.Recalled, SeenAt: t.readAt,
 		})
@@ -143,7 +144,7 @@ func (t *conversation) keepExcerpts(why string, messages []int) {
 	}
 }
 
-// callsOf returns the calls whose results are in the given messages of r, by what answered says. A result whose call r lacks has a zero Called.
+// callsOf returns the calls whose results are in the given messages of r, by [callKey]. A result whose call is not in r has a zero Called.
 func callsOf(r *wire.Request, messages []int) map[string]Called {
 	wanted := map[string]Called{}
 	for _, i := range messages {
@@ -154,7 +155,7 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 			}
 			called := Called{}
 			if p.CallID == "" {
-				called = calledBefore(r, i, j)
+				called = callByOrder(r, i, j)
 			}
 			wanted[strings.Clone(callKey(p, i, j))] = called
 		}
@@ -166,7 +167,7 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 		for j := range r.Messages[i].Parts {
 			if p := &r.Messages[i].Parts[j]; p.Kind == wire.Call && p.CallID != "" {
 				if _, ok := wanted[p.CallID]; ok {
-					wanted[strings.Clone(p.CallID)] = calledBy(r, p)
+					wanted[strings.Clone(p.CallID)] = describeCall(r, p)
 				}
 			}
 		}
@@ -174,8 +175,8 @@ func callsOf(r *wire.Request, messages []int) map[string]Called {
 	return wanted
 }
 
-// calledBy returns the tool and the beginning of the arguments of a call.
-func calledBy(r *wire.Request, p *wire.Part) Called {
+// describeCall returns the tool and the beginning of the arguments of a call.
+func describeCall(r *wire.Request, p *wire.Part) Called {
 	command := ""
 	if !p.Raw.IsZero() {
 		command = string(r.Raw(p.Raw)[:min(p.Raw.Len(), commandBytes)])
@@ -185,9 +186,9 @@ func calledBy(r *wire.Request, p *wire.Part) Called {
 	return Called{Tool: strings.Clone(p.Name), Command: command}
 }
 
-// calledBefore returns the call that a result without an id answers: of those in the last message with any, the one of the same name that has as many of
-// that name before it as the result has in its message.
-func calledBefore(r *wire.Request, i, j int) Called {
+// callByOrder returns the call that a result without an id answers: part j of message i. Of the nearest earlier message with calls it takes
+// the nth call of the same tool for the nth result of that tool; a zero Called if there is none.
+func callByOrder(r *wire.Request, i, j int) Called {
 	name := r.Messages[i].Parts[j].Name
 	nth := 0
 	for k := range j {
@@ -203,7 +204,7 @@ func calledBefore(r *wire.Request, i, j int) Called {
 				continue
 			}
 			if nth == 0 {
-				return calledBy(r, p)
+				return describeCall(r, p)
 			}
 			nth--
 		}
@@ -216,45 +217,47 @@ func calledBefore(r *wire.Request, i, j int) Called {
 
 // knownPrefixes is a bounded set of beginnings of conversations.
 type knownPrefixes struct {
-	*recent.Shared[prefixOf, struct{}]
+	*recent.Shared[conversationPrefix, struct{}]
 }
 
 func newKnownPrefixes() knownPrefixes {
-	return knownPrefixes{recent.NewShared[prefixOf, struct{}](maxPrefixes, prefixOf.sum)}
+	return knownPrefixes{recent.NewShared[conversationPrefix, struct{}](maxPrefixes, conversationPrefix.sum)}
 }
 
-// learn returns how many of the first messages of a conversation are known, and makes all of them known. chain[i] is the digest of 0..i.
+// learn records that all beginnings of a conversation are known, and returns how many of its messages were known before. chain[i] is the
+// digest of the messages 0..i.
 func (k knownPrefixes) learn(scope checkpoint.Scope, chain []tokens.Digest) int {
-	_, last := k.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	_, last := k.Last(len(chain), func(i int) conversationPrefix { return conversationPrefix{scope, chain[i]} })
 	for _, d := range chain[last+1:] {
 		k.add(scope, d)
 	}
 	return last + 1
 }
 
+// contains reports whether the beginning with that digest is in the set.
 func (k knownPrefixes) contains(scope checkpoint.Scope, d tokens.Digest) bool {
-	_, ok := k.Get(prefixOf{scope, d})
+	_, ok := k.Get(conversationPrefix{scope, d})
 	return ok
 }
 
 func (k knownPrefixes) add(scope checkpoint.Scope, d tokens.Digest) {
-	k.Put(prefixOf{scope, d}, struct{}{})
+	k.Put(conversationPrefix{scope, d}, struct{}{})
 }
 
 // addRecalled adds to the newest prompt what the Recaller knows about it, if the prompt is sent for the first time. The text comes after
 // the client's own blocks, never in the system prompt, the tools or a result. r is the request that is about to be sent. It returns the
-// request with the text, the index of the client's message it was added to, and the text; r, 0 and "" if nothing was added.
-func (t *conversation) addRecalled(r *wire.Request) (next *wire.Request, at int, text string) {
-	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass.Room() == wire.RoomNever || t.speak().Side {
+// changed request, the index of the client's message and the text; r, 0 and "" if nothing was added.
+func (t *conversation) addRecalled(r *wire.Request) (next *wire.Request, message int, text string) {
+	if t.p.o.Recaller == nil || t.p.o.Store == nil || r.Bypass.Room() == wire.RoomNever || t.speakerOf().Side {
 		return r, 0, ""
 	}
-	at, here := topic.FreshPrompt(t.received), topic.FreshPrompt(r)
-	if at < t.sentBefore || here < t.frozen || at < 0 || t.p.unrecalled.contains(t.log, t.chain[at]) {
+	message, here := topic.FreshPrompt(t.received), topic.FreshPrompt(r)
+	if message < t.sentBefore || here < t.frozen || message < 0 || t.p.unrecalled.contains(t.log, t.chain[message]) {
 		return r, 0, ""
 	}
-	text = t.askMemory(at)
+	text = t.askMemory(message)
 	if text == "" {
-		t.p.unrecalled.add(t.log, t.chain[at])
+		t.p.unrecalled.add(t.log, t.chain[message])
 		return r, 0, ""
 	}
 	d := r.Draft()
@@ -265,23 +268,23 @@ func (t *conversation) addRecalled(r *wire.Request) (next *wire.Request, at int,
 		return r, 0, ""
 	}
 	t.actions = append(t.actions, "recalled")
-	return next, at, text
+	return next, message, text
 }
 
-// askMemory asks the Recaller about the prompt in the client's message at, waits for at most recallWait, and returns the text to add; ""
-// for nothing.
-func (t *conversation) askMemory(at int) string {
+// askMemory asks the Recaller about the prompt in the client's message of that index, waits for at most recallWait, and returns the text to
+// add; "" for none.
+func (t *conversation) askMemory(message int) string {
 	r := t.received
 	ctx, cancel := context.WithTimeout(t.r.Context(), recallWait)
 	defer cancel()
-	first := !slices.ContainsFunc(r.Messages[:at], func(m wire.Message) bool { return m.Role == wire.RoleAssistant })
+	first := !slices.ContainsFunc(r.Messages[:message], func(m wire.Message) bool { return m.Role == wire.RoleAssistant })
 	return t.p.o.Recaller.Recall(ctx, Prompt{
-		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speak(), Text: bothEnds(topic.Words(r, at)),
+		Scope: t.scope.String(), Conversation: t.name, Speaker: t.speakerOf(), Text: bothEnds(topic.Words(r, message)),
 		First: first, Recalled: t.View.Recalled,
 	})
 }
 
-// bothEnds returns what is looked at of a prompt: what is asked stands at the end of a long one, behind what was pasted.
+// bothEnds returns the prompt's beginning and end, together at most promptBytes: the question often stands behind what was pasted.
 func bothEnds(prompt string) string {
 	return limit.Clip(limit.Cut(prompt, promptBytes, func(int) string { return "\n" }), promptBytes)
 }

@@ -16,7 +16,8 @@ const (
 	maxListText = 8 << 20
 )
 
-// isModelList reports whether a request asks for a provider's models: /v1/models, /models/NAME, /v1beta/models and the like.
+// isModelList reports whether a request asks for a provider's list of models or one entry of it: /v1/models, /models/NAME, /v1beta/models
+// and the like.
 func (rt *route) isModelList(method string) bool {
 	if method != http.MethodGet {
 		return false
@@ -36,8 +37,7 @@ type listTap struct {
 	over     bool
 }
 
-// newListTap returns a tap for an answer with a list of models; nil for one that cannot be read as such: a failure, not JSON, or larger
-// than maxList.
+// newListTap returns a tap for an answer with a list of models; nil for a failure, other forms than JSON, and more than maxList.
 func newListTap(res *http.Response) *listTap {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	encoding := res.Header.Get("Content-Encoding")
@@ -47,7 +47,8 @@ func newListTap(res *http.Response) *listTap {
 	return &listTap{encoding: encoding}
 }
 
-func (l *listTap) see(p []byte) {
+// add appends the next bytes of the answer. Past maxList it drops all of them.
+func (l *listTap) add(p []byte) {
 	if l.over = l.over || len(l.held)+len(p) > maxList; l.over {
 		l.held = nil
 		return
@@ -55,7 +56,7 @@ func (l *listTap) see(p []byte) {
 	l.held = append(l.held, p...)
 }
 
-// text returns the list of models, unpacked; nil if it is too long or cannot be unpacked.
+// text returns the list of models, decompressed; nil if it was too long or cannot be decompressed.
 func (l *listTap) text() []byte {
 	if l.over || len(l.held) == 0 || isIdentity(l.encoding) {
 		return l.held
@@ -120,6 +121,7 @@ func (c *listCan) UnmarshalJSON(text []byte) error {
 // listNumber is a number of tokens; any other JSON value, and a number out of range, is read as 0.
 type listNumber int
 
+// UnmarshalJSON reads a number from 0 to models.MaxContext. Any other value is read as 0, without an error.
 func (n *listNumber) UnmarshalJSON(text []byte) error {
 	var v float64
 	if json.Unmarshal(text, &v) == nil && v >= 0 && v <= models.MaxContext {
@@ -128,8 +130,8 @@ func (n *listNumber) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// firstOf returns the first number above 0, or 0.
-func firstOf(all ...listNumber) int {
+// firstPositive returns the first number above 0, or 0.
+func firstPositive(all ...listNumber) int {
 	for _, n := range all {
 		if n > 0 {
 			return int(n)
@@ -138,7 +140,7 @@ func firstOf(all ...listNumber) int {
 	return 0
 }
 
-// listing returns the model's name and window, from whichever members its provider uses.
+// listing returns the model's name and window, from whichever members its provider uses. What is not named is 0.
 func (m *listedModel) listing() models.Listing {
 	name := m.ID
 	if name == "" {
@@ -146,9 +148,9 @@ func (m *listedModel) listing() models.Listing {
 	}
 	limits := m.Capabilities.Limits
 	w := models.Window{
-		Context: firstOf(limits.Context, m.LoadedLength, m.TopProvider.ContextLength, m.ContextLength, m.ContextWindow, m.MaxContextLength, m.MaxModelLen, m.MaxInput, m.InputTokenLimit),
-		Input:   firstOf(limits.Prompt),
-		Output:  firstOf(limits.Output, m.TopProvider.MaxCompletion, m.MaxCompletion, m.OutputTokenLimit),
+		Context: firstPositive(limits.Context, m.LoadedLength, m.TopProvider.ContextLength, m.ContextLength, m.ContextWindow, m.MaxContextLength, m.MaxModelLen, m.MaxInput, m.InputTokenLimit),
+		Input:   firstPositive(limits.Prompt),
+		Output:  firstPositive(limits.Output, m.TopProvider.MaxCompletion, m.MaxCompletion, m.OutputTokenLimit),
 	}
 	if m.MaxInput > 0 && w.Output == 0 {
 		w.Output = int(m.MaxTokens) // Anthropic's; elsewhere the word means other things
@@ -156,7 +158,7 @@ func (m *listedModel) listing() models.Listing {
 	return models.Listing{Model: name, Window: w}
 }
 
-// readList returns the models of a provider's list, or of one entry of it, whose window it names; nil for text that is not such JSON.
+// readList parses a provider's list of models, or one entry of it, and returns those whose window it names; nil for any other text.
 func readList(text []byte) []models.Listing {
 	var list struct {
 		Data   []listedModel `json:"data"`
@@ -192,6 +194,6 @@ func readList(text []byte) []models.Listing {
 // It ignores a name that is no upstream's.
 func (p *Proxy) Tell(upstream string, listed []models.Listing) {
 	if up := p.upstreams[upstream]; up != nil {
-		p.o.Resolver.Tell(up.known(), listed)
+		p.o.Resolver.Tell(up.modelsName(), listed)
 	}
 }

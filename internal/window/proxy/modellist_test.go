@@ -58,7 +58,7 @@ func TestListsOfModelsTeachWindows(t *testing.T) {
 					t.Fatalf("%v: %q", err, got)
 				}
 				name, _, _ := strings.Cut(strings.TrimPrefix(c.path, "/"), "/")
-				up := p.upstreams[name].known()
+				up := p.upstreams[name].modelsName()
 				c.want.Source = models.SourceList
 				// The answer is there before the list has been looked at.
 				var now models.Window

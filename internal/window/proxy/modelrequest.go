@@ -34,6 +34,7 @@ type requestBody struct {
 	gone bool
 }
 
+// done releases the handler's use of the body. A second call does nothing.
 func (b *requestBody) done() {
 	if !b.gone {
 		b.gone = true
@@ -41,7 +42,7 @@ func (b *requestBody) done() {
 	}
 }
 
-// serveModel handles a request to a model: reads it, looks into it, sends it, recovers from refusals, and answers.
+// serveModel handles a request to a model: reads and parses it, makes it fit, sends it, recovers from refusals, and relays the answer.
 func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 	rt.request = p.requests.Add(1)
 	if r.ContentLength > p.o.MaxBody {
@@ -73,23 +74,24 @@ func (p *Proxy) serveModel(w http.ResponseWriter, r *http.Request, rt *route) {
 	}
 	m := &modelRequest{p: p, r: r, rt: rt, body: body, readAt: time.Now(), stream: rt.stream}
 	if err := m.readRequest(); err != nil {
-		p.requestRefused(w, r, rt, err)
+		p.answerError(w, r, rt, err)
 		return
 	}
 	rt.asked = m.model
 	t := newConversation(m)
 	if m.received != nil {
 		if err := t.prepareRequest(); err != nil {
-			p.requestRefused(w, r, rt, err)
+			p.answerError(w, r, rt, err)
 			return
 		}
 	}
 	t.endLook()
 	e := &exchange{conversation: t}
-	e.runExchange(w)
+	e.sendUntilAnswered(w)
 }
 
-func (p *Proxy) requestRefused(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+// answerError answers a request that failed with err: as a refusal if err is a *refusal, else as a failed upstream.
+func (p *Proxy) answerError(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	if e, ok := errors.AsType[*refusal](err); ok {
 		p.answerRefusal(w, rt, e)
 		return
@@ -100,12 +102,12 @@ func (p *Proxy) requestRefused(w http.ResponseWriter, r *http.Request, rt *route
 // firstRoom is the number of bytes charged for a body of unknown length before its first byte is read.
 const firstRoom = 16 << 10
 
-// bodyIdle bounds each pause in a body that is held. Its memory is charged when it is announced: clients that hang in the middle would keep
-// it from all others for good.
+// bodyIdle bounds each pause in a body that is held. Its memory is charged when it is announced: clients that hang would keep it from others.
 const bodyIdle = time.Minute
 
-// readBody reads the whole body into memory. On errTooLargeToHold the part that was read is in the result and the rest still in r.Body; on
-// errGiants nothing was read, or a part. A *refusal means no memory, or that the body stopped coming. The result is never nil: release it.
+// readBody reads the whole body into memory. With errTooLargeToHold the result has the part that was read, and the rest is still in r.Body;
+// with errGiants nothing was read, or a part. A *refusal means that there was no memory, or that the body stopped coming. The result is
+// never nil; the caller releases it.
 func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, error) {
 	b := &heldBody{room: hold{b: p.budget}, pooled: true}
 	b.refs.Store(1)
@@ -156,7 +158,8 @@ func (p *Proxy) readBody(w http.ResponseWriter, r *http.Request) (*heldBody, err
 	}
 }
 
-// enlarge doubles the buffer of a body whose length was not announced, up to MaxHeld. The error is noRoomError's.
+// enlarge doubles the buffer of a body whose length was not announced, up to MaxHeld, and charges copies times that to the budget. The
+// error is noRoomError's.
 func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	size := min(2*int64(cap(b.bytes)), p.o.MaxHeld+1)
 	// While the bytes are copied both buffers exist.
@@ -169,11 +172,11 @@ func (p *Proxy) enlarge(ctx context.Context, b *heldBody, copies int64) error {
 	return nil
 }
 
-// readRequest decodes and parses the body into received. A body that is broken leaves received nil, and is sent as it is, so that the
-// provider's answer explains the fault. The error is a *refusal or the context's.
+// readRequest decompresses and parses the body into received. A body that cannot be parsed leaves received nil and is sent as it is, so
+// that the provider's answer explains the fault. The error is a *refusal or the context's.
 func (t *modelRequest) readRequest() error {
 	t.model = t.rt.name
-	t.upstream = t.rt.up.known()
+	t.upstream = t.rt.up.modelsName()
 	encoding := t.r.Header.Get("Content-Encoding")
 	look, err := t.decodeBody(encoding)
 	if err != nil {
@@ -218,19 +221,19 @@ func (t *modelRequest) readRequest() error {
 	return nil
 }
 
-// decodeBody unpacks the body and prepares to parse it. It waits for memory and for a turn, which the caller gives back with endLook or by
-// releasing the body. The memory is taken from the budget before it is used. With errGiants the body is to be passed on unread; other
+// decodeBody decompresses the body and prepares to parse it. It waits for memory, which it takes from the budget before it is used, and for
+// a turn, which the caller gives back with endLook or by releasing the body. errGiants means that the body is to be passed on unread; other
 // errors are those of noRoomError and [wire.Decode].
 func (t *modelRequest) decodeBody(encoding string) (*wire.Look, error) {
 	packed := t.body.bytes
 	if isIdentity(encoding) {
-		return t.mayLook(packed, 0)
+		return t.prepareLook(packed, 0)
 	}
 	held := int64(len(packed))
 	window := wire.Window(encoding, packed)
 	most := t.p.o.MaxHeld - held
 	for size := min(unpackedSize(encoding, packed), most); ; size = min(8*size, most) {
-		if err := t.turnFor(size, held+2*size+window); err != nil {
+		if err := t.waitForTurn(size, held+2*size+window); err != nil {
 			return nil, err
 		}
 		text, err := wire.Decode(encoding, packed, size)
@@ -239,26 +242,26 @@ func (t *modelRequest) decodeBody(encoding string) (*wire.Look, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		return t.mayLook(text, held)
+		return t.prepareLook(text, held)
 	}
 }
 
-// mayLook returns a look into text, once its turn has come and its memory is charged beside the held bytes. The error is turnFor's.
-func (t *modelRequest) mayLook(text []byte, held int64) (*wire.Look, error) {
+// prepareLook prepares to parse text. It waits until the memory for that is charged, besides the held bytes, and its turn has come.
+func (t *modelRequest) prepareLook(text []byte, held int64) (*wire.Look, error) {
 	look := t.p.views.Look(t.rt.dialect, text)
 	cost := lookCost(len(text), look.Objects())
-	err := t.turnFor(giantSize(int64(len(text)), cost), held+cost+int64(len(text)))
+	err := t.waitForTurn(giantSize(int64(len(text)), cost), held+cost+int64(len(text)))
 	t.body.room.shrinkTo(held + cost + int64(len(text)))
 	return look, err
 }
 
-// turnFor waits until cost bytes of memory in all are charged, and then for a turn to look into size bytes. The error is noRoomError's.
-func (t *modelRequest) turnFor(size, cost int64) error {
+// waitForTurn waits until the body's charge is cost bytes in all, and then for a turn to parse size bytes. The error is noRoomError's.
+func (t *modelRequest) waitForTurn(size, cost int64) error {
 	ctx, room := t.r.Context(), &t.body.room
 	if cost > room.n {
 		room.endTurn() // nobody waits for memory in its turn
 	}
-	if size >= giantBody && !room.beGiant(ctx) {
+	if size >= giantBody && !room.becomeGiant(ctx) {
 		return t.p.noRoomError(ctx, size)
 	}
 	if !room.growTo(ctx, cost) || !room.takeTurn(ctx, size) {
@@ -267,7 +270,7 @@ func (t *modelRequest) turnFor(size, cost int64) error {
 	return nil
 }
 
-// endLook gives back the turn, and the memory that was needed only to parse the body.
+// endLook gives back the turn, and the memory that was needed only for parsing the body.
 func (t *conversation) endLook() {
 	room := &t.body.room
 	room.endTurn()
@@ -279,8 +282,8 @@ func (t *conversation) endLook() {
 	}
 }
 
-// unpackedSize returns the size that a packed body claims, with some room, or a guess where it claims none. What it claims may be false:
-// the caller bounds it.
+// unpackedSize returns the size that a compressed body claims to have decompressed, with some room, or a guess where it claims none. The
+// claim may be false: the caller bounds it.
 func unpackedSize(encoding string, packed []byte) int64 {
 	if n, ok := wire.DecodedSize(encoding, packed); ok {
 		return n + 4<<10

@@ -160,16 +160,16 @@ type Proxy struct {
 	counts     counts
 	approved   *recent.Shared[replayed, struct{}] // replays that broke no rule
 	views      *wire.Views
-	sent       *recent.Shared[prefixOf, sentAs]     // requests that were taken, by their client's messages
-	kept       knownPrefixes                        // of conversations whose turns the Keeper has
-	unrecalled knownPrefixes                        // of prompts for which nothing was recalled
-	looped     knownPrefixes                        // of requests whose loop was told
-	bound      *recent.Shared[string, struct{}]     // upstreams and models that have refused reasoning behind another beginning
-	refusing   *recent.Shared[string, struct{}]     // conversations in which reasoning was refused
-	lessons    *recent.Shared[string, mend.Options] // what providers have taught of contents, by conversation
-	threads    *recent.Shared[string, knownLog]     // of shared logs, by name
-	caches     promptcache.Lifetimes                // of the providers
-	plans      *recent.Shared[string, rate.Plan]    // as they were told last, by login and window
+	sent       *recent.Shared[conversationPrefix, sentAs] // requests that were taken, by their client's messages
+	kept       knownPrefixes                              // of conversations whose turns the Keeper has
+	unrecalled knownPrefixes                              // of prompts for which nothing was recalled
+	looped     knownPrefixes                              // of requests whose loop was told
+	bound      *recent.Shared[string, struct{}]           // upstreams and models that have refused reasoning behind another beginning
+	refusing   *recent.Shared[string, struct{}]           // conversations in which reasoning was refused
+	lessons    *recent.Shared[string, mend.Options]       // what providers have taught of contents, by conversation
+	threads    *recent.Shared[string, knownLog]           // of shared logs, by name
+	caches     promptcache.Lifetimes                      // of the providers
+	plans      *recent.Shared[string, rate.Plan]          // as they were told last, by login and window
 	sizes      expectations
 	waits      waits
 	standing   atomic.Int64 // bytes of bodies that wait for their provider
@@ -203,11 +203,11 @@ func New(o Options) (*Proxy, error) {
 	}
 	ownLine := o.Trigger == 0
 	setDefaults(&o)
-	if err := checkLines(o); err != nil {
+	if err := checkFractions(o); err != nil {
 		return nil, err
 	}
 	p := &Proxy{
-		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[prefixOf, sentAs](maxPrefixes, prefixOf.sum),
+		approved: recent.NewShared[replayed, struct{}](maxApproved, nil), sent: recent.NewShared[conversationPrefix, sentAs](maxPrefixes, conversationPrefix.sum),
 		kept: newKnownPrefixes(), unrecalled: newKnownPrefixes(), looped: newKnownPrefixes(), bound: recent.NewShared[string, struct{}](maxBound, nil),
 		refusing: recent.NewShared[string, struct{}](maxBound, nil), lessons: recent.NewShared[string, mend.Options](maxBound, nil),
 		plans: recent.NewShared[string, rate.Plan](maxPlans, nil), threads: recent.NewShared[string, knownLog](maxPrefixes, nil),
@@ -288,8 +288,8 @@ func setDefaults(o *Options) {
 	}
 }
 
-// checkLines returns an error for a trigger or target that is out of range.
-func checkLines(o Options) error {
+// checkFractions returns an error if trigger, target or retry target is out of range.
+func checkFractions(o Options) error {
 	switch {
 	case !(o.Trigger > 0 && o.Trigger <= 1):
 		return fmt.Errorf("trigger is %g; it is a part of the window, above 0 and at most 1", o.Trigger)
@@ -310,6 +310,7 @@ func (p *Proxy) Close() {
 	}
 }
 
+// journalEvent appends an event to the journal, if there is one.
 func (p *Proxy) journalEvent(e journal.Event) {
 	if p.o.Journal != nil {
 		p.o.Journal.Append(e)

@@ -31,8 +31,8 @@ func peerUID(remote, local netip.AddrPort) (uid int, known bool, err error) {
 
 const lookups = 5
 
-// findOwner returns the user of the connection from remote to local, from the kernel's tables. If it is in none, known is false, and err is
-// nil if all tables could be read.
+// findOwner looks the connection from remote to local up in the kernel's tables and returns its user. known is false if no table has it;
+// err is nil if all tables could be read.
 func findOwner(remote, local netip.AddrPort) (uid int, known bool, err error) {
 	var errs error
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
@@ -97,8 +97,7 @@ func scanConnections(r io.Reader, remote, local netip.AddrPort) (uid int, found 
 	}
 }
 
-// matchConnection returns the user in a line of the table, if the line is about the connection from from to to and that is established or
-// half closed.
+// matchConnection returns the user in a line of the table, if that is the connection from from to to, established or half closed.
 func matchConnection(line []byte, from, to string) (uid int, ok bool) {
 	if from == "" || to == "" || !bytes.Contains(line, []byte(from)) {
 		return 0, false

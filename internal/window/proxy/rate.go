@@ -26,14 +26,15 @@ type Rate struct {
 	People bool
 }
 
-// queued tells where a request stands with its provider's rate.
+// queued holds a request's state in the queue for its provider's rate limit.
 type queued struct {
 	key   string
 	turn  *rate.Turn
 	again int // times that it was refused for its rate and sent again
 }
 
-// waitForRate waits until the request may be sent, which is at once where nothing is known to be short. The error is that the client is gone.
+// waitForRate waits until the provider's rate limit lets the request be sent, which is at once where no limit is known to be short. An
+// error means that the client is gone.
 func (t *exchange) waitForRate() error {
 	q := t.p.o.Rate
 	if q.Share == nil || t.p.o.Mode != Enforce {
@@ -67,7 +68,8 @@ func (t *exchange) waitForRate() error {
 	return err
 }
 
-// patience returns the time that the request may wait: none where bodies that wait take half of the memory, which is for those who could go.
+// patience returns how long the request may wait for the rate limit: as long as its client would, but not at all if waiting bodies hold
+// half of the memory.
 func (t *exchange) patience() time.Duration {
 	if t.p.standing.Load()+int64(len(t.body.bytes)) > t.p.o.MemoryBudget/2 {
 		return 0
@@ -75,8 +77,8 @@ func (t *exchange) patience() time.Duration {
 	return client.Patience(t.r.Header)
 }
 
-// endTurn ends the request's turn in the queue when the head of the answer is there. The turn of a 429 or 5xx is left to mayRetry, which
-// knows more of the answer.
+// endTurn ends the request's turn in the rate queue, by the head of its answer or the error. After a 429 or 5xx it does nothing: mayRetry
+// ends that turn, once it has read more of the answer.
 func (t *exchange) endTurn(res *http.Response, err error) {
 	turn := t.queued.turn
 	switch {
@@ -91,8 +93,8 @@ func (t *exchange) endTurn(res *http.Response, err error) {
 	t.queued.turn = nil
 }
 
-// mayRetry ends the turn of a request whose answer was left to it. It returns true if the provider refused the request for its rate, and
-// waiting for it again takes no longer than the client's patience.
+// mayRetry ends the turn that endTurn has left open. It returns true if the provider refused the request for its rate and it may be sent
+// again: not too often, and within the client's patience.
 func (t *exchange) mayRetry(a *answer) bool {
 	turn := t.queued.turn
 	if turn == nil {
@@ -113,13 +115,13 @@ func (t *exchange) mayRetry(a *answer) bool {
 	return true
 }
 
-// expected holds the tokens that requests turn out to take, by those that earlier ones took.
+// expected holds averages of the tokens that earlier requests took.
 type expected struct {
 	part   float64 // of the input that is not read from the provider's cache
 	output float64
 }
 
-// expectations are those of each login and model.
+// expectations holds the averages of each login and model. The zero value has none.
 type expectations struct {
 	mu sync.Mutex
 	of map[string]expected
@@ -131,8 +133,8 @@ const maxExpected = 256
 // firstOutput is the length that is expected of an answer before there was one.
 const firstOutput = 500
 
-// expect returns the tokens that a request probably costs by what earlier ones with the key did: the part of input that is not read from a
-// cache, and the output.
+// expect returns the tokens that a request of input tokens will probably be charged with, by the average of earlier ones with the key:
+// input that is not read from a cache, and output. Without earlier ones they are input and firstOutput.
 func (x *expectations) expect(key string, input int) (in, out int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -143,8 +145,8 @@ func (x *expectations) expect(key string, input int) (in, out int) {
 	return int(float64(input) * e.part), int(e.output)
 }
 
-// learn notes the tokens that a request has used; the newest counts for a quarter. With cacheFree (Anthropic) input that was read from the
-// cache does not count against the rate.
+// learn adds a request's usage to the average of the key, of which the newest makes a quarter. With cacheFree (Anthropic) input that was
+// read from the cache does not count against the rate. Without a key or with an absurd usage it does nothing.
 func (x *expectations) learn(key string, u *wire.Usage, cacheFree bool) {
 	if key == "" || u.Input <= 0 || u.Input > absurd || u.Output > absurd {
 		return
@@ -164,7 +166,7 @@ func (x *expectations) learn(key string, u *wire.Usage, cacheFree bool) {
 	x.of[key] = now
 }
 
-// waits tells the journal of those that wait, one record in two seconds for each model at the most.
+// waits journals which requests wait for a rate limit, at most one event in two seconds for each model.
 type waits struct {
 	mu sync.Mutex
 	of map[string]*waitsOf
@@ -189,7 +191,7 @@ const (
 	tellEvery = 2 * time.Second
 )
 
-// begin notes that a request waits. The caller calls end with the result.
+// begin records that a request waits since began. The caller passes the result to end.
 func (x *waits) begin(t *exchange, began time.Time) *waiting {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -208,7 +210,7 @@ func (x *waits) begin(t *exchange, began time.Time) *waiting {
 	return w
 }
 
-// setReason notes why a request waits, and journals that once it has waited for tellAfter.
+// setReason sets the limit that a request waits for, and journals it if the request has waited for tellAfter.
 func (x *waits) setReason(p *Proxy, w *waiting, why rate.Wait) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -222,12 +224,12 @@ func (x *waits) setReason(p *Proxy, w *waiting, why rate.Wait) {
 	}
 }
 
-// end notes that a request does not wait any more; went says that it was sent then, again that it was not for the first time.
-func (x *waits) end(p *Proxy, w *waiting, went, again bool) {
+// end records that a request no longer waits. sent is false for one that was given up; again means that it was sent anew.
+func (x *waits) end(p *Proxy, w *waiting, sent, again bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(w.line.now, w)
-	if went {
+	if sent {
 		e, waited := &w.line.event, time.Since(w.began)
 		e.Requests, e.Waited, e.Longest = e.Requests+1, e.Waited+waited, max(e.Longest, waited)
 		if again {
@@ -257,7 +259,7 @@ func (l *waitsOf) journalWaits(p *Proxy, atOnce bool) {
 	p.journalEvent(e)
 }
 
-// close tells what has not been told.
+// close journals the waits that were not journalled yet.
 func (x *waits) close(p *Proxy) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -269,14 +271,15 @@ func (x *waits) close(p *Proxy) {
 // maxPlans bounds the windows of plans that were told, so as not to be told twice.
 const maxPlans = 256
 
-// tellPlan journals what an answer says of the windows of the client's subscription, where it has changed by a hundredth.
-func (t *exchange) tellPlan(h http.Header) {
+// journalPlan journals what the headers of an answer say of the windows of the client's subscription, where it has changed by a hundredth
+// since it was journalled last.
+func (t *exchange) journalPlan(h http.Header) {
 	plans := rate.PlanOf(h)
-	t.boundPlan(plans)
+	t.reportPlan(plans)
 	if len(plans) == 0 {
 		return
 	}
-	account := t.login()
+	account := t.loginHash()
 	for _, now := range plans {
 		key := account + now.Window
 		then, told := t.p.plans.Get(key)
@@ -293,8 +296,8 @@ func (t *exchange) tellPlan(h http.Header) {
 // unknownReset is the time for which a window counts whose provider does not tell when it begins anew.
 const unknownReset = 10 * time.Minute
 
-// boundPlan gives the limit of what the run may use of a plan what the provider says of it.
-func (t *exchange) boundPlan(plans []rate.Plan) {
+// reportPlan passes what the provider says of the subscription's windows to Options.Spend, which limits what a run may use of them.
+func (t *exchange) reportPlan(plans []rate.Plan) {
 	if t.p.o.Spend == nil {
 		return
 	}
@@ -308,8 +311,8 @@ func (t *exchange) boundPlan(plans []rate.Plan) {
 	t.p.o.Spend.See(windows)
 }
 
-// login names the login that the provider sees, without telling it.
-func (t *exchange) login() string {
+// loginHash returns a short hash of the credential that the provider sees.
+func (t *exchange) loginHash() string {
 	if q := t.p.o.Rate; q.Share != nil {
 		return q.Share.Digest(t.payer())[:12]
 	}
@@ -317,7 +320,7 @@ func (t *exchange) login() string {
 	return hex.EncodeToString(s[:6])
 }
 
-// payer is the credential that the provider sees, with its address.
+// payer returns the credential that the provider sees, with its address: the configured key, or else the client's. It is a secret.
 func (t *exchange) payer() string {
 	who := t.rt.up.key
 	if who == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mayRecover reports whether a refused request may be changed and sent again: not in other modes than Enforce, nor if it could not be read.
+// mayRecover reports whether a refused request may be changed and sent again: only in mode Enforce, and if it could be parsed.
 func (t *exchange) mayRecover() bool {
 	return t.p.o.Mode == Enforce && t.View != nil
 }
@@ -36,15 +36,15 @@ func (t *exchange) shrinkAndRetry(a *answer, try int) bool {
 		tries = 1
 	}
 	if !t.mayRecover() || try > tries || t.r.Context().Err() != nil || !t.shrink(o, named, try) {
-		t.overflowed(o.Form, named, try, "given_up")
+		t.journalOverflow(o.Form, named, try, "given_up")
 		return false
 	}
-	t.overflowed(o.Form, named, try, "retried")
+	t.journalOverflow(o.Form, named, try, "retried")
 	return true
 }
 
-// recut replaces the refused request by next, as a cut that is stored once the provider accepts it. It returns false if next cannot be
-// sent.
+// recut makes next the request to send in place of the refused one, as a cut that is stored once the provider accepts it. rung names the
+// kind of change. It returns false if next cannot be sent.
 func (t *exchange) recut(next *wire.Request, rung string) bool {
 	before, view := t.In.Best, t.View
 	if t.result != nil { // room was made: that is what was refused
@@ -68,9 +68,9 @@ func (t *exchange) recut(next *wire.Request, rung string) bool {
 // names one at a time.
 const maxMends, maxUnbinds = 8, 3
 
-// mendRefused mends a request that was refused for its contents: for a message that counted as accepted because an answer follows it, as in a
-// conversation that is seen for the first time, or by a rule that the provider has only now told (fewer images, say). That is kept for the
-// conversation and the model once it has helped. It reports whether there is a mended request to send.
+// mendRefused mends a request that was refused for its contents and reports whether there is a mended one to send. It first applies the
+// known rules to all messages, also those that counted as accepted because an answer follows them; then a rule that the refusal states
+// (fewer images, say), which is kept for the conversation and the model once it has helped.
 func (t *exchange) mendRefused(a *answer) bool {
 	if t.mends >= maxMends || t.p.o.NoRepair || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
@@ -82,7 +82,7 @@ func (t *exchange) mendRefused(a *answer) bool {
 		lesson.Provider, lesson.Model, lesson.Betas = o.Provider, o.Model, o.Betas
 		o = lesson
 	}
-	if t.mends == 1 && a.mayRefuseContents() && t.resend(o) { // what is known already, before anything is learned
+	if t.mends == 1 && a.mayRefuseContents() && t.mendAll(o) { // what is known already, before anything is learned
 		return true
 	}
 	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
@@ -95,12 +95,12 @@ func (t *exchange) mendRefused(a *answer) bool {
 		if o, learned = mend.Learn(o, words); !learned {
 			return false
 		}
-		if t.resend(o) {
+		if t.mendAll(o) {
 			t.lesson = &o
 			return true
 		}
 		o.Place = nil // a gateway may number otherwise
-		if t.resend(o) {
+		if t.mendAll(o) {
 			t.lesson = &o
 			return true
 		}
@@ -108,8 +108,8 @@ func (t *exchange) mendRefused(a *answer) bool {
 	return false
 }
 
-// resend mends all of the request by these options, and reports whether that changed it and it may be sent.
-func (t *exchange) resend(o mend.Options) bool {
+// mendAll mends all messages by these options, also those sent before. It reports whether that changed the request and it can be sent.
+func (t *exchange) mendAll(o mend.Options) bool {
 	next, done, err := mend.Mend(t.request, o)
 	if err != nil {
 		return false
@@ -137,13 +137,13 @@ func (t *exchange) resend(o mend.Options) bool {
 		return false
 	}
 	t.actions = append(t.actions, fmt.Sprintf("mended:%d", len(done)+ids))
-	t.broke(causeContent, max(first, 0), thoughts)
+	t.journalBreak(causeContent, max(first, 0), thoughts)
 	return true
 }
 
-// dropBoundReasoning removes reasoning from a request that was refused because of it: a message before it has changed, or the log of the
-// conversation is gone. It removes all reasoning from the place that the provider names on, or all of it if there is none there. It returns
-// false if nothing can be removed; the provider's own answer then goes to the client.
+// dropBoundReasoning removes reasoning that the provider refused because a message before it has changed: all from the message that the
+// refusal names on, or all of it if there is none there. It returns false if nothing can be removed; the provider's own answer then goes to
+// the client.
 func (t *exchange) dropBoundReasoning(a *answer) bool {
 	if t.unbinds >= maxUnbinds || !t.mayRecover() || t.r.Context().Err() != nil {
 		return false
@@ -165,13 +165,13 @@ func (t *exchange) dropBoundReasoning(a *answer) bool {
 		return false
 	}
 	t.actions = append(t.actions, "thinking-out")
-	t.broke(causeBinding, max(a.refusal.Message, 0), n)
+	t.journalBreak(causeBinding, max(a.refusal.Message, 0), n)
 	return true
 }
 
 // shrink makes the refused request smaller, and reports whether it could. If the provider says that asking for less output is enough, it
-// does that. Otherwise it makes room: down to the target of the named limit, or if named is 0, to a part of the refused request that is
-// smaller with each try.
+// does that. Otherwise it compacts: to the target of named, the limit in the refusal, or if that is 0, to a fraction of the refused size
+// that falls with each try.
 func (t *exchange) shrink(o overflow.Overflow, named, try int) bool {
 	size := max(t.In.Best, 1) // of what was refused, by our count
 	t.refusedSize, t.unnamed = size, named == 0

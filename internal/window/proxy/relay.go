@@ -21,7 +21,7 @@ type ending struct {
 	err   error
 }
 
-// writeHead sends the status and headers of an answer, less those of the connection. Headers that are set in w already are kept.
+// writeHead sends the status and headers of an answer, without those that belong to one connection. Headers already set in w win.
 func writeHead(w http.ResponseWriter, res *http.Response) {
 	h := w.Header()
 	var own http.Header
@@ -116,9 +116,9 @@ func sendTrailers(h, trailer http.Header) {
 	}
 }
 
-// endRelay panics with http.ErrAbortHandler after an answer that was cut off: the connection is cut, so that the client does not take half
+// abortIfCut panics with http.ErrAbortHandler if the answer was cut off: that closes the client's connection, so that it does not take half
 // an answer for a whole one.
-func endRelay(e ending) {
+func abortIfCut(e ending) {
 	if e.err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -73,15 +73,17 @@ type report struct {
 	HeadTokens, ExtraTokens tokens.Estimate
 }
 
+// sentAs returns the report in the form of this process's own records.
 func (r *report) sentAs() sentAs {
 	return sentAs{digest: r.Sent, head: r.Head, messages: r.Messages, edited: r.Edited, at: r.At, tokens: r.Tokens, cached: r.Cached}
 }
 
-// on reports whether it is about the first of the messages of a chain.
-func (r *report) on(chain []tokens.Digest) bool {
+// describesPrefix reports whether the report is about a request whose messages are the first of those with the digests chain.
+func (r *report) describesPrefix(chain []tokens.Digest) bool {
 	return r.Clients > 0 && r.Clients <= len(chain) && chain[r.Clients-1] == r.Client && r.Messages > 0
 }
 
+// parseReports decodes the shared reports of a thread; nil if value is invalid or has more than maxReports.
 func parseReports(value []byte) (list []report) {
 	if json.Unmarshal(value, &list) != nil || len(list) > maxReports {
 		return nil
@@ -89,8 +91,8 @@ func parseReports(value []byte) (list []report) {
 	return list
 }
 
-// fetchShared reads what other replicas have shared about the conversation. It waits a little for a copy of the store that lags behind.
-// Without replicas it does nothing.
+// fetchShared reads what other replicas have shared about the conversation. If the reports lag behind the client's messages it waits a
+// little and reads again. Without replicas it does nothing.
 func (t *conversation) fetchShared() {
 	if t.p.o.Replicas == nil || t.p.o.Store == nil || t.p.o.Mode != Enforce || len(t.chain) == 0 {
 		return
@@ -105,7 +107,7 @@ func (t *conversation) fetchShared() {
 		// A copy of the store may lag behind: somebody has sent what the model has answered since.
 		newest := 0
 		for i := range t.thread.reports {
-			if r := &t.thread.reports[i]; r.on(t.chain) {
+			if r := &t.thread.reports[i]; r.describesPrefix(t.chain) {
 				newest = max(newest, r.Clients)
 			}
 		}
@@ -122,10 +124,10 @@ func (t *conversation) fetchShared() {
 		}
 	}
 	for _, r := range t.thread.reports {
-		if !r.on(t.chain) {
+		if !r.describesPrefix(t.chain) {
 			continue
 		}
-		at := prefixOf{t.log, r.Client}
+		at := conversationPrefix{t.log, r.Client}
 		if have, ok := t.p.sent.Get(at); !ok || have.at.Before(r.At) {
 			t.p.sent.Put(at, r.sentAs())
 			t.thread.fresh = append(t.thread.fresh, r)
@@ -133,8 +135,7 @@ func (t *conversation) fetchShared() {
 	}
 }
 
-// newThread returns the names under which replicas share this conversation. They depend on the first messages only, so that all replicas
-// find the same ones.
+// newThread returns the conversation's thread with only its names set. They depend on the first messages alone, as all replicas must agree.
 func (t *conversation) newThread() *thread {
 	task := t.noted.task
 	if task >= len(t.chain) {
@@ -151,7 +152,7 @@ func (t *conversation) newThread() *thread {
 	return &thread{log: name("log", task), sent: name("sent", task)}
 }
 
-// readReports reads the reports of the thread, and its log where that has changed.
+// readReports reads the reports of the thread, and the shared log if it has changed. An error means that it cannot be read.
 func (t *conversation) readReports(ctx context.Context) error {
 	th := t.thread
 	value, revision, err := t.p.o.Replicas.Get(ctx, th.sent)
@@ -182,10 +183,11 @@ func (t *conversation) readReports(ctx context.Context) error {
 	return t.readLog(ctx, log, needed)
 }
 
-// readLog puts a shared log into the Store, if that does not have it as of a revision.
-func (t *conversation) readLog(ctx context.Context, name string, needed uint64) error {
+// readLog puts the shared log of that name into the Store, unless the Store has it at that revision or a newer one. A log that cannot be
+// parsed is ignored. The error means that the replicas' store cannot be read.
+func (t *conversation) readLog(ctx context.Context, name string, revision uint64) error {
 	known, _ := t.p.threads.Get(name)
-	if known.revision >= needed {
+	if known.revision >= revision {
 		return nil
 	}
 	value, revision, err := t.p.o.Replicas.Get(ctx, name)
@@ -205,9 +207,9 @@ func (t *conversation) readLog(ctx context.Context, name string, needed uint64) 
 	return nil
 }
 
-// refetch reads the shared log again, because what was sent is not what the log says. It returns true if the log has changed; a second call
-// does nothing.
-func (t *conversation) refetch() bool {
+// refetchLog reads the shared log again, because what was sent differs from what the log says. It returns true if the log has changed. A
+// second call does nothing and returns false.
+func (t *conversation) refetchLog() bool {
 	th := t.thread
 	if th == nil || th.again {
 		return false
@@ -227,7 +229,7 @@ func (t *conversation) refetch() bool {
 	return t.p.o.Store.Adopt(t.log, list, nil)
 }
 
-// learnReports passes the counts that providers gave to other replicas to Options.Usage, and measures the request again.
+// learnReports corrects our token estimates by the counts that providers gave to other replicas, and estimates the request again.
 func (t *conversation) learnReports() {
 	if t.thread == nil || len(t.thread.fresh) == 0 {
 		return

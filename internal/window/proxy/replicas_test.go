@@ -346,7 +346,7 @@ func FuzzReports(f *testing.F) {
 	f.Add([]byte(`[{"Clients":-1,"Messages":-2147483648}]`))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		for _, r := range parseReports(value) {
-			if r.on(make([]tokens.Digest, 3)) && (r.Clients < 1 || r.Clients > 3 || r.Messages < 1) {
+			if r.describesPrefix(make([]tokens.Digest, 3)) && (r.Clients < 1 || r.Clients > 3 || r.Messages < 1) {
 				t.Errorf("%+v is on a chain of 3", r)
 			}
 		}

@@ -29,7 +29,7 @@ func (t *conversation) fitIntoWindow() error {
 	// Under the trigger nothing is touched, over the room nothing is sent. Only a band that
 	// spans both lines leaves no answer that keeps both.
 	over, sure := t.In.Over(trigger, room)
-	if over && (!sure || t.cleared()) {
+	if over && (!sure || t.estimateIncludesCleared()) {
 		t.askCount()
 		over, _ = t.In.Over(trigger, room)
 	}
@@ -80,6 +80,7 @@ func (t *conversation) fitIntoWindow() error {
 // reasonCold is the reason of a cut that was nearly due when the provider's cache had expired.
 const reasonCold = "cold"
 
+// reasonFor returns the reason to journal for a compaction: "limit" if the request is over room tokens, else "trigger".
 func (t *conversation) reasonFor(room int) string {
 	if t.In.High > room {
 		return "limit"
@@ -87,9 +88,9 @@ func (t *conversation) reasonFor(room int) string {
 	return "trigger"
 }
 
-// compact makes room, one request of a conversation at a time: a second one of the same conversation waits and uses what the first has
-// stored. It returns nil if the request is smaller now, errNoGain if it stays as it is, else a *compact.DoesNotFit, a *refusal without
-// memory, or the context's error.
+// compact makes the request smaller, one request of a conversation at a time: a second one waits and uses what the first has stored. It
+// returns nil if the request is smaller now, errNoGain if it stays as it is, else a *compact.DoesNotFit, a *refusal if there was no memory,
+// or the context's error.
 func (t *conversation) compact(goal compact.Goal, reason string) error {
 	ctx := t.r.Context()
 	t.body.room.endTurn() // others look while this one waits for its conversation, or a model's summary
@@ -98,7 +99,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		return err
 	}
 	defer unlock()
-	if reason != "overflow" && t.useNewer(goal) {
+	if reason != "overflow" && t.useNewerCut(goal) {
 		return nil
 	}
 	room := &t.body.room
@@ -152,7 +153,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 	t.keepLost(&res)
 	t.recountTokens()
 	if t.sentBefore > 0 && !t.guessed {
-		t.broke(reason, res.Patches[0].From, res.Thoughts)
+		t.journalBreak(reason, res.Patches[0].From, res.Thoughts)
 	}
 	t.actions = append(t.actions, "compacted:"+strings.Join(res.Rungs, "+"))
 	id := ""
@@ -160,7 +161,7 @@ func (t *conversation) compact(goal compact.Goal, reason string) error {
 		id = checkpoint.EntryID(c)
 	}
 	t.p.journalEvent(journal.WindowCompacted{
-		Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Conversation: t.name, Checkpoint: id, Reason: reason, Boundary: t.sign(reason), Rungs: res.Rungs,
+		Upstream: t.rt.up.Name, Model: t.model, Request: t.rt.request, Conversation: t.name, Checkpoint: id, Reason: reason, Boundary: t.topicSign(reason), Rungs: res.Rungs,
 		Before: int64(res.Before), After: int64(res.After), Messages: res.Messages, CutBytes: res.CutBytes, Took: time.Since(began),
 		SummaryIn: int64(res.SummaryIn), SummaryOut: int64(res.SummaryOut), SummaryError: errorText(res.SummaryError),
 	})
@@ -173,11 +174,11 @@ const reasonTopic = "topic"
 // boundary returns the boundary between two tasks at which the request stands; false if it stands at none, or is a side request of the
 // client. It looks at the client's messages, because edits could hide a boundary.
 func (t *conversation) boundary() (topic.Boundary, bool) {
-	if t.speak().Side {
+	if t.speakerOf().Side {
 		return topic.Boundary{}, false
 	}
 	o := topic.Options{Idle: t.idle}
-	if s := t.speak(); s.Person {
+	if s := t.speakerOf(); s.Person {
 		o.Typed = func(r *wire.Request, message int) bool { return len(s.Typed(r, message)) > 0 }
 	}
 	b, ok := topic.Newest(t.received, o)
@@ -185,16 +186,15 @@ func (t *conversation) boundary() (topic.Boundary, bool) {
 	return b, ok
 }
 
-// sign returns the sign by which the boundary was found at which a compaction for this reason was made; "" unless the reason is
-// reasonTopic.
-func (t *conversation) sign(reason string) string {
+// topicSign returns what the boundary between two tasks was recognised by, for a compaction with reasonTopic; "" for any other reason.
+func (t *conversation) topicSign(reason string) string {
 	if reason != reasonTopic {
 		return ""
 	}
 	return string(t.standing)
 }
 
-// fitOutput lowers the requested output when it does not fit beside the input, for providers that add the two up and refuse.
+// fitOutput lowers the requested output if it does not fit beside the input, for providers that add up the two and refuse.
 func (t *conversation) fitOutput() {
 	if !t.rt.dialect.Rules().SharedWindow || t.Whole.Guessed() {
 		return
@@ -205,8 +205,8 @@ func (t *conversation) fitOutput() {
 	}
 }
 
-// lowerOutput changes the request to ask for at most n tokens of output, less a margin of 2 %. It returns errNoGain if it asks for no more
-// already, n is below minOutput, or a thinking budget would no longer fit.
+// lowerOutput makes the request ask for n tokens of output, less a margin of 2 %. It returns errNoGain, and changes nothing, if that is not
+// less than now, is below minOutput, or leaves no room for the thinking budget.
 func (t *conversation) lowerOutput(n int) error {
 	n -= n / 50
 	if n < minOutput || t.request.MaxOutput <= n || n <= thinkingBudget(t.request) {

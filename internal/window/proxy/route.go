@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// A route holds the facts in the path of a request, known before its body is read.
+// A route holds what the path of a request tells before its body is read.
 type route struct {
 	up    *upstream
 	below string // the path below the upstream's name, escaped as received, beginning with '/' or empty
@@ -41,8 +41,8 @@ func rawPath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// classify fills in the fields that the method and the path below the upstream's name determine. A path that it does not recognise is not a
-// model request and streams through.
+// classify sets the fields that the method and the path below the upstream's name determine. A path that it does not recognise is no model
+// request, and model stays false.
 func (rt *route) classify(method string) {
 	if method != http.MethodPost {
 		return
@@ -55,10 +55,10 @@ func (rt *route) classify(method string) {
 		case of.Path == "" || !ok:
 			continue
 		case of.Deployment:
-			if name, ok := deployment(head); ok {
+			if name, ok := deploymentName(head); ok {
 				rt.name = name
 			}
-		case !apiRoot(head):
+		case !isAPIRoot(head):
 			return
 		}
 		rt.model, rt.dialect = true, d
@@ -67,9 +67,9 @@ func (rt *route) classify(method string) {
 	rt.classifyModelPath(cutLast(below))
 }
 
-// apiRoot reports whether head can be where an API begins: nothing, or a path that ends in a version or in a mount that providers use.
-// Collections whose objects have messages or responses of their own (/v1/threads/T/messages) are not.
-func apiRoot(head string) bool {
+// isAPIRoot reports whether an API can begin below the path head: nothing, or a path that ends in a version or in a mount that providers
+// use. Collections whose objects have messages or responses of their own (/v1/threads/T/messages) cannot.
+func isAPIRoot(head string) bool {
 	_, last := cutLast(head)
 	switch last {
 	case "", "api", "openai", "anthropic", "codex":
@@ -84,8 +84,9 @@ var publishers = map[string]wire.Dialect{
 	"mistralai": wire.Chat, "meta": wire.Chat, "deepseek-ai": wire.Chat, "qwen": wire.Chat, "openai": wire.Chat,
 }
 
-// classifyModelPath fills in the route from a path that names the model: Gemini's models/M:generateContent, Vertex's
-// publishers/P/models/M:rawPredict and Bedrock's model/ID/invoke. last is the path's last element, head what stands before it.
+// classifyModelPath sets the fields by a path that names the model: Gemini's models/M:generateContent, Vertex's
+// publishers/P/models/M:rawPredict and Bedrock's model/ID/invoke. last is the path's last element, head the path before it. For any other
+// path it changes nothing.
 func (rt *route) classifyModelPath(head, last string) {
 	up, name := cutLast(head)
 	if model, method, ok := cutMethod(last); ok {
@@ -129,7 +130,7 @@ func (rt *route) classifyModelPath(head, last string) {
 	}
 }
 
-// cutLast splits "/a/b/c" into "/a/b" and "c".
+// cutLast splits "/a/b/c" into "/a/b" and "c". Without a slash head is "".
 func cutLast(path string) (head, last string) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {
@@ -151,13 +152,14 @@ func cutMethod(element string) (model, method string, ok bool) {
 	return "", "", false
 }
 
-// deployment returns the name D of a path …/openai/deployments/D of Azure's; false for any other path.
-func deployment(path string) (string, bool) {
+// deploymentName returns the name D of a path …/openai/deployments/D of Azure's; false for any other path.
+func deploymentName(path string) (string, bool) {
 	up, name := cutLast(path)
 	_, collection := cutLast(up)
 	return unescape(name), collection == "deployments" && name != ""
 }
 
+// unescape decodes the %XX in s; s itself if one is invalid.
 func unescape(s string) string {
 	if plain, err := url.PathUnescape(s); err == nil {
 		return plain
@@ -165,8 +167,8 @@ func unescape(s string) string {
 	return s
 }
 
-// scope returns the name of what a credential may see: the credential's HMAC under the store's secret, or where nothing is stored under one
-// that dies with the Proxy.
+// scope returns the identity under which a credential's conversations are stored and found: the HMAC of who under the store's secret, or,
+// without a store, under one that lasts as long as the Proxy.
 func (p *Proxy) scope(who string) (s checkpoint.Scope) {
 	if p.o.Store != nil {
 		return p.o.Store.Scope([]byte(who))
@@ -198,7 +200,7 @@ func credential(h http.Header, query string) string {
 	return ""
 }
 
-// awsKey returns the name of the key in "AWS4-HMAC-SHA256 Credential=KEY/DATE/…, …"; false for another header.
+// awsKey returns the id of the access key in "AWS4-HMAC-SHA256 Credential=KEY/DATE/…, …"; false for another header.
 func awsKey(authorization string) (string, bool) {
 	_, rest, ok := strings.Cut(authorization, "Credential=")
 	if !ok || !strings.HasPrefix(authorization, "AWS4-") {

@@ -14,13 +14,14 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// prefixOf names the beginning of a conversation: the digest of its messages as the client sends them.
-type prefixOf struct {
+// conversationPrefix identifies the beginning of a conversation by the digest of its messages as the client sends them.
+type conversationPrefix struct {
 	scope checkpoint.Scope
 	chain tokens.Digest
 }
 
-func (p prefixOf) sum() uint64 {
+// sum returns a hash for the tables of package recent.
+func (p conversationPrefix) sum() uint64 {
 	return binary.LittleEndian.Uint64(p.scope[:]) ^ binary.LittleEndian.Uint64(p.chain[:])
 }
 
@@ -38,14 +39,14 @@ type sentAs struct {
 	cached   bool      // the provider has said that it keeps the prompt
 }
 
-// lastSent returns how the longest beginning of a conversation that was a request itself was sent, and of how many of the client's messages
-// it is; 0 where none is known.
+// lastSent returns how the conversation's last known request was sent, and how many of the client's messages it had; 0 if none is known.
+// chain[i] is the digest of the messages 0..i.
 func (p *Proxy) lastSent(scope checkpoint.Scope, chain []tokens.Digest) (sentAs, int) {
-	s, i := p.sent.Last(len(chain), func(i int) prefixOf { return prefixOf{scope, chain[i]} })
+	s, i := p.sent.Last(len(chain), func(i int) conversationPrefix { return conversationPrefix{scope, chain[i]} })
 	return s, i + 1
 }
 
-// countAnswered returns the number of leading messages that must have been sent to a model, judged by the history itself: those before the
+// countAnswered returns the number of leading messages that must have been sent to a model before, judged by r alone: those before the
 // newest answer that a message of the client follows.
 func countAnswered(r *wire.Request) int {
 	i := len(r.Messages)
@@ -60,10 +61,10 @@ func countAnswered(r *wire.Request) int {
 	return i
 }
 
-// foreignThoughts returns the index of the first of the client's messages with reasoning that the model cannot have made here: a message of
-// the client that was not sent before stands in front of it. It returns 0 if there is none, or if the model's reasoning is not bound to
-// that.
-func (t *conversation) foreignThoughts() int {
+// foreignReasoning returns the index of the first of the client's messages with reasoning that was made behind other messages than here:
+// after what was sent before, it follows a message of the client that was never sent. It returns 0 if there is none, or if the model's
+// reasoning is not bound to the messages before it.
+func (t *conversation) foreignReasoning() int {
 	answered := false // the client has spoken since what was sent before
 	for i := t.sentBefore; i < len(t.received.Messages); i++ {
 		m := &t.received.Messages[i]
@@ -93,27 +94,27 @@ func (t *conversation) noteAccepted(u *wire.Usage) {
 			t.p.caches.Answer(t.cacheKey(), t.idle, t.before.tokens, u.CacheRead)
 		}
 	}
-	t.p.sent.Put(prefixOf{t.log, t.chain[len(t.chain)-1]}, s)
+	t.p.sent.Put(conversationPrefix{t.log, t.chain[len(t.chain)-1]}, s)
 }
 
 // cacheKey returns the key under which the lifetime of the provider's prompt cache is learned.
 func (t *conversation) cacheKey() string { return t.upstream + "\x00" + t.model }
 
-// moment returns what speaks for or against a cut now: whether a new turn begins, and whether the provider's cache is warm or cold. Of a
-// conversation that is seen for the first time nothing is known about the cache.
+// moment returns what speaks for or against a compaction now: whether a new turn begins, and whether the provider's prompt cache probably
+// still has the conversation. If no earlier request is known, it tells nothing about the cache.
 func (t *conversation) moment() fit.Moment {
 	m := fit.Moment{First: topic.FreshPrompt(t.received) >= 0}
 	if t.before.at.IsZero() {
 		return m
 	}
-	asked := t.askedToKeep()
+	asked := t.requestedCacheTime()
 	m.Warm = t.before.cached && t.p.caches.Warm(t.cacheKey(), t.idle, asked)
 	m.Cold = !t.compactsItself() && t.before.cached && t.p.caches.Cold(t.cacheKey(), t.idle, asked)
 	return m
 }
 
-// askedToKeep returns an hour if the client asks the provider to keep the prompt for one, else 0.
-func (t *conversation) askedToKeep() time.Duration {
+// requestedCacheTime returns an hour if the client asks the provider to cache the prompt for one, else 0.
+func (t *conversation) requestedCacheTime() time.Duration {
 	for _, mark := range t.received.Marks {
 		if bytes.Contains(t.received.Raw(mark), []byte(`"1h"`)) {
 			return promptcache.Hour

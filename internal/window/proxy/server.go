@@ -181,9 +181,9 @@ func isSocket(below string) bool {
 	})
 }
 
-// upgrade answers requests for a WebSocket. A model stream over one cannot be counted or cut: it is answered 426, on which clients fall
-// back to HTTP. Those at known paths of other services go through as they are; any other is answered 403.
-func (p *Proxy) upgrade(w http.ResponseWriter, r *http.Request, rt *route) {
+// answerUpgrade answers requests for a WebSocket. A model stream over one cannot be counted or cut: it is answered 426, on which clients
+// fall back to HTTP. Those at known paths of other services are relayed; any other is answered 403.
+func (p *Proxy) answerUpgrade(w http.ResponseWriter, r *http.Request, rt *route) {
 	if _, last := cutLast(strings.TrimSuffix(rt.below, "/")); last == "responses" && p.o.Mode != Off {
 		w.Header()["Upgrade"] = []string{"HTTP/2.0, HTTP/1.1"}
 		p.answerRefusal(w, rt, &refusal{

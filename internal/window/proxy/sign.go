@@ -17,11 +17,11 @@ var signer = v4.NewSigner()
 // signed are the headers of a signature; a client's own signature is over another host.
 var signed = []string{"Authorization", "X-Amz-Date", "X-Amz-Security-Token", "X-Amz-Content-Sha256"}
 
-// sign signs a request anew with the upstream's AWS credentials (Signature Version 4): the client's signature is over the proxy's host, and
-// over the body before an edit. A request that is not to be signed stays as it is. The error is that there are no credentials to be had.
+// sign signs a request with the upstream's AWS credentials (Signature Version 4): the client's own signature is over the proxy's host, and
+// over the body before an edit. If the upstream is not to be signed for, it does nothing. The error means that there are no credentials.
 func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	a := rt.up.AWS
-	if !rt.up.signs(req.Header) {
+	if !rt.up.mustSign(req.Header) {
 		return nil
 	}
 	who, err := a.Credentials.Retrieve(req.Context())
@@ -40,8 +40,8 @@ func (p *Proxy) sign(req *http.Request, rt *route, body []byte) error {
 	return signer.SignHTTP(req.Context(), who, req, hexSum(body), service, region, time.Now().Add(time.Duration(p.skew.Load())))
 }
 
-// signs reports whether a request with these headers is to be signed anew.
-func (u *upstream) signs(h http.Header) bool {
+// mustSign reports whether a request with these headers must be signed anew.
+func (u *upstream) mustSign(h http.Header) bool {
 	if u.AWS == nil || !u.AWS.Bearer {
 		return u.AWS != nil
 	}
@@ -49,8 +49,8 @@ func (u *upstream) signs(h http.Header) bool {
 	return !ok || !strings.EqualFold(scheme, "Bearer")
 }
 
-// region returns the region a request is signed for. If the upstream is the Bedrock host of one region and the client signed for another,
-// it is the client's, and the request's host is changed to match: a client may ask several regions, and knows of one address only.
+// region returns the AWS region to sign a request for. If the client has signed for another region than the upstream's, and that is a plain
+// Bedrock host, it is the client's, and the request's host is changed to match: a client may ask several regions through one address.
 func (p *Proxy) region(req *http.Request, rt *route) string {
 	ours := rt.up.AWS.Region
 	_, scope, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
@@ -66,6 +66,7 @@ func (p *Proxy) region(req *http.Request, rt *route) string {
 	return ours
 }
 
+// bedrockHost returns the host name of Bedrock in a region.
 func bedrockHost(region string) string { return "bedrock-runtime." + region + ".amazonaws.com" }
 
 // maxSkew bounds the difference between our clock and that of AWS, which refuses a signature at five minutes.
@@ -75,7 +76,7 @@ const maxSkew = 4 * time.Minute
 // the difference is kept for all later signatures and the request is signed and sent once more.
 func (p *Proxy) sendSigned(w http.ResponseWriter, req *http.Request, rt *route, body []byte) (*http.Response, error) {
 	res, err := p.sendRequest(w, req)
-	if err != nil || !rt.up.signs(req.Header) || !p.correctClock(res) {
+	if err != nil || !rt.up.mustSign(req.Header) || !p.correctClock(res) {
 		return res, err
 	}
 	again := req.Clone(req.Context())
@@ -112,12 +113,13 @@ func (p *Proxy) correctClock(res *http.Response) bool {
 	return true
 }
 
+// hexSum returns the SHA-256 of body in hexadecimal.
 func hexSum(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
-// passSigned relays a request that is not looked into to an upstream for which it must be signed. Its body is held for that.
+// passSigned relays a request without parsing it to an upstream for which it must be signed. It holds the whole body in memory for that.
 func (p *Proxy) passSigned(w http.ResponseWriter, r *http.Request, rt *route) {
 	body, err := p.readBody(w, r)
 	defer body.releaseUse()

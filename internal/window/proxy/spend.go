@@ -18,14 +18,15 @@ import (
 // busyRetry is the Retry-After of a request that has waited in vain for others to settle.
 const busyRetry = 2 * time.Second
 
-// holdCost reserves what the request will probably cost. Without a limit it returns nil, nil. The error is a *refusal or the context's.
-func (t *modelRequest) holdCost(input, asked int) (*spend.Hold, error) {
+// holdCost reserves the probable cost of a request with input tokens that asks for at most maxOutput, 0 for no limit. It returns nil, nil
+// if spending is not limited. The error is a *refusal or the context's.
+func (t *modelRequest) holdCost(input, maxOutput int) (*spend.Hold, error) {
 	if t.p.o.Spend == nil {
 		return nil, nil
 	}
 	price, priced := t.p.price(t.upstream, t.model)
 	h, err := t.p.o.Spend.Hold(t.r.Context(), spend.Request{
-		Model: t.model, Input: input, MaxOutput: asked, Price: price, Priced: priced, Plan: t.plan(), Patience: max(client.Patience(t.r.Header), time.Millisecond),
+		Model: t.model, Input: input, MaxOutput: maxOutput, Price: price, Priced: priced, Plan: t.paidByPlan(), Patience: max(client.Patience(t.r.Header), time.Millisecond),
 	})
 	if err == nil {
 		return h, nil
@@ -39,9 +40,10 @@ func (t *modelRequest) holdCost(input, asked int) (*spend.Hold, error) {
 	return nil, overLimit(t.rt, "spend", err.Error())
 }
 
-// plan reports whether a subscription pays for the request.
-func (t *modelRequest) plan() bool { return t.rt.up.key == "" && client.Subscription(t.r.Header) }
+// paidByPlan reports whether the client's subscription pays for the request.
+func (t *modelRequest) paidByPlan() bool { return t.rt.up.key == "" && client.Subscription(t.r.Header) }
 
+// price returns the price of a model at an upstream; false if it is not known.
 func (p *Proxy) price(upstream, model string) (models.Price, bool) {
 	if p.o.Price == nil {
 		return models.Price{}, false
@@ -49,13 +51,12 @@ func (p *Proxy) price(upstream, model string) (models.Price, bool) {
 	return p.o.Price(upstream, model)
 }
 
-// holdUnread reserves the probable cost of a body of n bytes that is not read. If that is refused, it answers the request and returns
-// false.
+// holdUnread reserves the probable cost of a body of n bytes that is not read. If that is refused, it answers and returns false.
 func (p *Proxy) holdUnread(w http.ResponseWriter, r *http.Request, rt *route, n int64) (*spend.Hold, bool) {
-	m := &modelRequest{p: p, r: r, rt: rt, upstream: rt.up.known(), model: rt.name}
+	m := &modelRequest{p: p, r: r, rt: rt, upstream: rt.up.modelsName(), model: rt.name}
 	h, err := m.holdCost(int(max(n, 0)/bytesPerToken), 0)
 	if err != nil {
-		p.requestRefused(w, r, rt, err)
+		p.answerError(w, r, rt, err)
 		return nil, false
 	}
 	return h, true
@@ -71,8 +72,8 @@ const (
 // absurd is a number of tokens that no request has: the largest window of 2026 takes ten million. A provider's word beyond it is not taken.
 const absurd = 20_000_000
 
-// addCost adds to the event of an answer what the request has cost, guessed where the provider did not count, and who pays. r is nil for an
-// answer that could not be read.
+// addCost adds to ev what the request has cost and whether a subscription pays. Tokens that the provider did not count are guessed. r is
+// nil for an answer that could not be parsed.
 func (t *exchange) addCost(ev *journal.WindowResponse, r *wire.Answer) {
 	var u wire.Usage
 	counted, begun := false, true
@@ -99,7 +100,7 @@ func (t *exchange) addCost(ev *journal.WindowResponse, r *wire.Answer) {
 		}
 	}
 	ev.CacheHour = int64(u.CacheHour)
-	ev.Plan = t.plan()
+	ev.Plan = t.paidByPlan()
 	if price, ok := t.p.price(t.upstream, t.model); ok {
 		input, output := max(ev.TokensIn, ev.GuessIn), max(ev.TokensOut, ev.GuessOut)
 		ev.Cost = price.Of(int(input), u.CacheRead, u.CacheWrite-u.CacheHour, u.CacheHour, int(output))
@@ -134,7 +135,8 @@ var uncounted = []string{
 	"invoke-with-response-stream", "invoke-with-bidirectional-stream", "sessions", "client_secrets", "calls",
 }
 
-// checkUncounted returns a refusal for a request that is no model request and costs money all the same, where a limit bounds that.
+// checkUncounted returns a refusal for a request that costs money without being a model request, if spending is limited: its cost could not
+// be counted. Else it returns nil.
 func (p *Proxy) checkUncounted(r *http.Request, rt *route) *refusal {
 	if p.o.Spend == nil || !p.o.Spend.Bounded() || r.Method != http.MethodPost {
 		return nil

@@ -39,16 +39,16 @@ type pause struct {
 	at      time.Time // last seen
 }
 
-// allowed returns how long the next pause of an upstream and model may last.
-func (x *pauses) allowed(of string) time.Duration {
+// allowed returns how long an answer of the upstream and model key may pause.
+func (x *pauses) allowed(key string) time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return min(max(stallAfter, 2*x.known[of].longest), stallMost)
+	return min(max(stallAfter, 2*x.known[key].longest), stallMost)
 }
 
-// note records that an answer of an upstream and model went on after a pause, so that later pauses of that length are allowed. Short pauses
-// are ignored; of too many records the oldest goes.
-func (x *pauses) note(of string, length time.Duration) {
+// record records that an answer of the upstream and model key went on after a pause of that length, so that later ones may pause as long.
+// Short pauses are ignored; if there are too many records the oldest goes.
+func (x *pauses) record(key string, length time.Duration) {
 	if 2*length <= stallAfter {
 		return
 	}
@@ -57,7 +57,7 @@ func (x *pauses) note(of string, length time.Duration) {
 	if x.known == nil {
 		x.known = map[string]pause{}
 	}
-	if _, ok := x.known[of]; !ok && len(x.known) >= maxPauses {
+	if _, ok := x.known[key]; !ok && len(x.known) >= maxPauses {
 		oldest := ""
 		for name, p := range x.known {
 			if oldest == "" || p.at.Before(x.known[oldest].at) {
@@ -66,7 +66,7 @@ func (x *pauses) note(of string, length time.Duration) {
 		}
 		delete(x.known, oldest)
 	}
-	x.known[of] = pause{max(length, x.known[of].longest), time.Now()}
+	x.known[key] = pause{max(length, x.known[key].longest), time.Now()}
 }
 
 // A stallWatch reads an answer that comes in events, and ends it when none has come for too long. Only the time that it waits for the
@@ -92,10 +92,10 @@ type stallWatch struct {
 	reasoning bool
 }
 
-// watchStall returns a watch over an answer to a request to a model; nil, on which stop may be called, where it comes in one piece or is no
-// answer of a model, and in any mode but Enforce. The caller stops it and shows it what comes: unpacked if the caller can unpack that.
-// thinks means that the request asks for reasoning.
-func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of string, unpacked, thinks bool) *stallWatch {
+// watchStall returns a watch over the answer to a model request. It returns nil, on which stop may be called, for an answer that is no
+// stream or no model's, and in any mode but Enforce. key names upstream and model. The caller stops it and passes the bytes that come to
+// see, if unpacked is set decompressed. thinks means that the request asks for reasoning.
+func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, key string, unpacked, thinks bool) *stallWatch {
 	kind := mediaType(res.Header)
 	events := isStream(kind)
 	array := rt.dialect.Rules().ArrayStream && rt.stream && kind == "application/json"
@@ -103,8 +103,8 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 		return nil
 	}
 	s := &stallWatch{
-		body: body, connection: body, pauses: &p.pauses, of: of, packed: !isIdentity(res.Header.Get("Content-Encoding")),
-		slowStart: models.CutsSilently(rt.up.known(), rt.asked), // a server of one's own may read a long input for long
+		body: body, connection: body, pauses: &p.pauses, of: key, packed: !isIdentity(res.Header.Get("Content-Encoding")),
+		slowStart: models.CutsSilently(rt.up.modelsName(), rt.asked), // a server of one's own may read a long input for long
 	}
 	if held, ok := body.(*heldReads); ok {
 		s.connection = held.ReadCloser // held's own Close is for the one who reads it
@@ -119,7 +119,7 @@ func (p *Proxy) watchStall(rt *route, res *http.Response, body io.ReadCloser, of
 	return s
 }
 
-// allowed returns for how long nothing may come now. The caller has the lock.
+// allowed returns how long the answer may pause in its present state. The caller has the lock.
 func (s *stallWatch) allowed() time.Duration {
 	if s.slowStart && !s.heard || s.pulse != nil && s.pulse.Reasoning {
 		return stallMost
@@ -172,7 +172,7 @@ func (s *stallWatch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// seePacked shows the watch bytes of a packed answer. They restart the wait only if nobody unpacks the answer any more.
+// seePacked passes bytes of a compressed answer to the watch. They restart the wait only if nobody decompresses the answer any more.
 func (s *stallWatch) seePacked(p []byte) {
 	s.mu.Lock()
 	blind := s.pulse == nil
@@ -182,14 +182,14 @@ func (s *stallWatch) seePacked(p []byte) {
 	}
 }
 
-// blind tells the watch that the answer cannot be unpacked any further: from now on each byte counts as life.
+// blind tells the watch that the answer cannot be decompressed any further: from now on every byte counts as life.
 func (s *stallWatch) blind() {
 	s.mu.Lock()
 	s.pulse = nil
 	s.mu.Unlock()
 }
 
-// see shows the watch bytes of the answer, unpacked. If they have a part of an event, the wait starts again.
+// see passes decompressed bytes of the answer to the watch. The wait starts again if they have a part of an event.
 func (s *stallWatch) see(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *stallWatch) see(p []byte) {
 		return
 	}
 	if s.heard && !reasoning {
-		s.pauses.note(s.of, s.waited())
+		s.pauses.record(s.of, s.waited())
 	}
 	s.heard, s.quiet = true, 0
 	if !s.since.IsZero() {
@@ -206,7 +206,7 @@ func (s *stallWatch) see(p []byte) {
 	}
 }
 
-// stop ends the watch; it may be nil.
+// stop ends the watch. It may be called on nil.
 func (s *stallWatch) stop() {
 	if s == nil {
 		return
@@ -217,9 +217,8 @@ func (s *stallWatch) stop() {
 	s.timer.Stop()
 }
 
-// end ends an answer that stood still in the way its provider ends one that failed and may be asked for again, and journals that. The
-// client gets an error event if it can read one there, and e.err becomes nil; otherwise e.err stays, with which the caller cuts the
-// connection.
+// end finishes an answer that has stalled in the way its provider ends one that failed and may be tried again, and journals that. If the
+// client can read an error event there, it sends one and sets e.err to nil; otherwise e.err stays, and the caller cuts the connection.
 func (s *stallWatch) end(p *Proxy, w http.ResponseWriter, res *http.Response, rt *route, e *ending) {
 	s.mu.Lock()
 	ev := journal.WindowStalled{

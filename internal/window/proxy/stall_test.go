@@ -361,10 +361,10 @@ func TestPausesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x pauses
 		for i := range 3 * maxPauses {
-			x.note(fmt.Sprint(i), 4*time.Minute)
+			x.record(fmt.Sprint(i), 4*time.Minute)
 			time.Sleep(time.Second)
-			x.note("kept", 3*time.Minute)
-			x.note("short", stallAfter/2)
+			x.record("kept", 3*time.Minute)
+			x.record("short", stallAfter/2)
 		}
 		if len(x.known) != maxPauses || x.allowed("kept") != 6*time.Minute || x.allowed("0") != stallAfter || x.allowed("short") != stallAfter {
 			t.Errorf("%d are known; kept %s, the first %s, short %s", len(x.known), x.allowed("kept"), x.allowed("0"), x.allowed("short"))

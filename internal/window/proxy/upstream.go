@@ -120,11 +120,10 @@ func newUpstream(u Upstream) (*upstream, error) {
 
 const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// target returns the URL at the upstream for a path below its name and a query, both escaped as they were received. The error is a broken
-// escape.
+// target returns the URL at the upstream for a path below its name and a query, both escaped as received. The error is a broken escape.
 //
-// The client's base URL ends where its provider's convention lets it end, so for OpenAI /NAME/v1 stands for the base, for the others /NAME
-// does. A base that ends in the version the path begins with (a common slip) does not get it twice.
+// Where the base stands depends on what the provider's clients take as base URL: /NAME/v1 for OpenAI, /NAME for the others. A base that
+// ends in the version the path begins with (a common slip) does not get it twice.
 func (u *upstream) target(below, query string, forceQuery bool) (*url.URL, error) {
 	if first, rest, _ := cutElement(below); first != "" {
 		base := u.base.EscapedPath()
@@ -194,10 +193,10 @@ func (u *upstream) injectKey(h http.Header, t *url.URL) {
 	}
 }
 
-// known returns the upstream's name in package models: PROVIDER+URL.
-func (up *upstream) known() string { return string(up.Provider) + "+" + up.base.String() }
+// modelsName returns the upstream's name in package models: PROVIDER+URL.
+func (up *upstream) modelsName() string { return string(up.Provider) + "+" + up.base.String() }
 
-// server returns the upstream's host with its port, which is left out where it is the default of https.
+// server returns the upstream's host and port; the port is left out if it is the default of https.
 func (u *upstream) server() string {
 	if u.base.Scheme == "http" && u.base.Port() == "" {
 		return u.base.Host + ":80"

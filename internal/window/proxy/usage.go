@@ -12,7 +12,7 @@ import (
 // is near it, and a packed bomb is cheap to send and dear to unpack.
 const tapLimit = 64 << 20
 
-// A tap reads an answer as it streams by. It never fails and never holds it up for longer than unpacking takes.
+// A tap parses an answer as it passes to the client. It never fails, and delays the answer only by decompressing it.
 type tap struct {
 	reader *wire.Answer
 	skim   bool           // lines that cannot matter need not be read
@@ -21,9 +21,9 @@ type tap struct {
 	done   chan struct{}
 }
 
-// newTap returns a tap that shows reader what is given to see. Of a packed answer see must be given all, also bytes that were held before.
-// skim means that it is an event stream of which most events need not be read once the content has begun. watch, if not nil, sees what is
-// unpacked.
+// newTap returns a tap that parses with reader what is given to see. If the answer is compressed, see must be given all of it, also the
+// bytes that were held back before. skim means that it is an event stream of which most events need not be parsed once the content has
+// begun. watch, if not nil, sees what is decompressed.
 func newTap(encoding string, reader *wire.Answer, skim bool, watch *stallWatch) *tap {
 	t := &tap{reader: reader, inLine: true}
 	if isIdentity(encoding) {
@@ -59,7 +59,7 @@ func (s shown) Write(p []byte) (int, error) {
 	return s.reader.Write(p)
 }
 
-// see shows the reader the next bytes of an answer. Packed ones are unpacked in another goroutine.
+// see passes the next bytes of the answer to the reader. Compressed ones are decompressed in another goroutine.
 func (t *tap) see(p []byte) {
 	switch {
 	case t.pipe != nil:
@@ -79,8 +79,8 @@ var tellTale = [][]byte{
 
 var lineEnd = []byte{'\n'}
 
-// skimLines shows the reader only those blocks of whole lines that have a word of interest, because searching for a few words costs a third
-// of parsing everything.
+// skimLines passes to the reader only blocks of whole lines that contain one of the words in tellTale, because searching for a few words
+// costs a third of parsing everything.
 func (t *tap) skimLines(p []byte) {
 	if t.inLine { // its beginning was read, so is its end
 		end := bytes.IndexByte(p, '\n')
@@ -102,7 +102,7 @@ func (t *tap) skimLines(p []byte) {
 	}
 }
 
-// close waits until everything that was given to see has been read.
+// close waits until all bytes that were given to see are parsed.
 func (t *tap) close() {
 	if t.pipe != nil {
 		_ = t.pipe.Close()

@@ -26,8 +26,8 @@ const period = int64(time.Minute)
 // stale bounds the time for which an answer is believed.
 const stale = int64(10 * time.Minute)
 
-// A bucket is one allowance. It fills all the time, or where a provider counts by the clock, at full and all at once; which of the two is
-// learned from what the answers say.
+// A bucket is one allowance of a provider's rate limit. It fills continuously, or, where a provider counts by the clock, all at once when a
+// period ends; which of the two is learned from the answers.
 type bucket struct {
 	limit float64 // 0: not known
 	left  float64 // at the time at; less than nothing while requests are under way that no answer counts yet
@@ -47,9 +47,10 @@ type bucket struct {
 // steady is the evidence that is asked for, and twice that the most that is kept.
 const steady = 3
 
+// known reports whether the allowance is known at all.
 func (b *bucket) known() bool { return b.limit > 0 }
 
-// share returns the part of the allowance that this host takes. What was guessed is all its own: the others have let through as much again.
+// share returns the part of the allowance that this host may use. A guessed allowance is all its own.
 func (b *bucket) share() float64 {
 	if b.part == 0 || b.guessed > 0 {
 		return 1
@@ -60,8 +61,8 @@ func (b *bucket) share() float64 {
 // rest is the part of an allowance that stays where several hosts take of it.
 const rest = 0.01
 
-// advance brings the bucket to the time now: it fills up by the time that has passed. A bucket that no answer has confirmed for long is
-// reset. It also handles a clock that was set back.
+// advance brings the bucket to the time now, by filling it. It resets a bucket that no answer has confirmed for long, and corrects times if
+// the clock was set back.
 func (b *bucket) advance(now int64) {
 	if !b.known() {
 		return
@@ -85,8 +86,7 @@ func (b *bucket) advance(now int64) {
 	b.at = now
 }
 
-// update sets the bucket from what an answer says about the allowance. unseen is the size of the requests that were sent and are not
-// counted in the answer yet.
+// update sets the bucket from what an answer says about the allowance. unseen is the size of sent requests that the answer does not count yet.
 func (b *bucket) update(r reading, unseen float64, now int64) {
 	if b.guessed > 0 {
 		*b = bucket{part: b.part}
@@ -126,8 +126,8 @@ func (b *bucket) update(r reading, unseen float64, now int64) {
 // learnable is the least time until a bucket is full that is learned from: they come rounded.
 const learnable = 5 * time.Second
 
-// judgeRefill weighs whether the provider refills the bucket all the time or at once at fixed times, by which of the two predicted the end
-// of the period better. flowing is the time of the first.
+// judgeRefill weighs whether the provider refills the bucket continuously or all at once, by which of the two predicted the end of the
+// period better. flowing is the end that the first predicts.
 func (b *bucket) judgeRefill(flowing, now int64) {
 	apart := flowing - b.anchor
 	switch {
@@ -145,8 +145,8 @@ func (b *bucket) judgeRefill(flowing, now int64) {
 	}
 }
 
-// guess stands in for what the provider does not say: sent is how much it let through in the minute before it refused. On the
-// safe side it is a little less, and one of them may go when the pause is over.
+// guess sets the bucket to an allowance for a provider that names none: sent, the requests it let through in the minute before it refused.
+// One of them may be sent once the pause is over.
 func (b *bucket) guess(sent float64, now int64) {
 	limit := max(sent, minGuess)
 	*b = bucket{limit: limit, left: 1, speed: limit * float64(time.Second) / float64(period), at: now, full: now + period, told: now, guessed: 1, part: b.part}
@@ -155,7 +155,7 @@ func (b *bucket) guess(sent float64, now int64) {
 // minGuess is the least number of requests a minute that is guessed: a refusal may have been about somebody else's requests.
 const minGuess = 12
 
-// allow raises a guess after a request that was let through.
+// allow raises a guessed allowance after a request that was accepted.
 func (b *bucket) allow() {
 	if b.guessed > 0 && b.limit < maxAllowance {
 		b.limit *= 1.05
@@ -163,7 +163,7 @@ func (b *bucket) allow() {
 	}
 }
 
-// waitFor returns the time until a request of a size may be sent, 0 for now. A request larger than the allowance waits for all of it.
+// waitFor returns the time in nanoseconds until a request of a size may be sent, 0 for now. Too large a request waits for the whole allowance.
 func (b *bucket) waitFor(size float64, now int64) int64 {
 	size = min(size, b.limit*b.share())
 	switch {
@@ -179,8 +179,8 @@ func (b *bucket) waitFor(size float64, now int64) int64 {
 	return max(int64(wait), 1)
 }
 
-// roomy reports whether so much is left that nobody has to count who takes how much of it.
-func (b *bucket) roomy(size float64) bool {
+// hasPlenty reports whether so much is left that requests of this size need not be counted exactly.
+func (b *bucket) hasPlenty(size float64) bool {
 	return !b.known() || b.left >= b.limit*b.share()/4 && b.left >= many*size
 }
 

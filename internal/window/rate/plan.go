@@ -69,7 +69,7 @@ func PlanOf(h http.Header) []Plan {
 	return plans
 }
 
-// rejectClaimed marks the window that the provider names as the one that is used up.
+// rejectClaimed marks as used up the window that the provider names in the headers as the one that is.
 func rejectClaimed(plans []Plan, h http.Header) {
 	claim := strings.ToLower(h.Get(unified + "Representative-Claim"))
 	for long, short := range claims {
@@ -94,13 +94,13 @@ func anthropicWindow(h http.Header, window string) Plan {
 		name = strings.Replace(name, long, short, 1)
 	}
 	return Plan{
-		Window: name, Utilization: part(h[unified+window+"-Utilization"], 1), Reset: latestTime(h[unified+window+"-Reset"]), Status: worstStatus(h[unified+window+"-Status"]),
+		Window: name, Utilization: fractionOf(h[unified+window+"-Utilization"], 1), Reset: latestTime(h[unified+window+"-Reset"]), Status: worstStatus(h[unified+window+"-Status"]),
 	}
 }
 
-// codexWindow returns one window of a ChatGPT plan from the headers with a prefix.
+// codexWindow returns one window of a ChatGPT plan from the headers that begin with prefix.
 func codexWindow(h http.Header, prefix string) Plan {
-	p := Plan{Window: "primary", Utilization: part(h[prefix+"Used-Percent"], 100), Reset: latestTime(h[prefix+"Reset-At"])}
+	p := Plan{Window: "primary", Utilization: fractionOf(h[prefix+"Used-Percent"], 100), Reset: latestTime(h[prefix+"Reset-At"])}
 	if strings.Contains(prefix, "Secondary") {
 		p.Window = "secondary"
 	}
@@ -140,8 +140,8 @@ func greatestNumber(values []string) (greatest float64, ok bool) {
 	return greatest, ok
 }
 
-// part returns a part of whole, -1 where there is none that could be believed.
-func part(values []string, whole float64) float64 {
+// fractionOf returns the greatest of values divided by whole; -1 if there is none that can be believed.
+func fractionOf(values []string, whole float64) float64 {
 	n, ok := greatestNumber(values)
 	if !ok || n/whole > maxUtilization {
 		return -1
@@ -149,8 +149,8 @@ func part(values []string, whole float64) float64 {
 	return n / whole
 }
 
-// latestTime returns the latest of some times, which are seconds or milliseconds since 1970, or RFC 3339. It is zero if none can be read or
-// lies within a year of now.
+// latestTime returns the latest of some times, which are seconds or milliseconds since 1970, or RFC 3339. It is zero if none can be parsed
+// or lies within a year of now.
 func latestTime(values []string) time.Time {
 	var latest time.Time
 	for _, v := range values {
@@ -176,7 +176,7 @@ func latestTime(values []string) time.Time {
 	return latest
 }
 
-// worstStatus returns the worst of a provider's words for whether a window lets more through; "" if none is known.
+// worstStatus returns the most severe of a provider's words for a window's state; "" if none is known.
 func worstStatus(values []string) string {
 	words := []string{"", "allowed", "allowed_warning", Rejected}
 	worst := 0

@@ -19,7 +19,7 @@ const (
 	maxPause = 30 * time.Second
 )
 
-// advance brings the table to the time now: it fills the buckets and drops tickets that waited too long or whose request must have ended.
+// advance brings the table to the time now: it fills the buckets and drops tickets that have waited or lasted too long.
 func (t *table) advance(now int64) {
 	if most := t.until - t.paused; t.until-now > most { // the clock was set back
 		t.paused, t.until = now, now+most
@@ -43,13 +43,13 @@ func (t *table) advance(now int64) {
 	})
 }
 
-// sent counts requests that were let through.
-func (t *table) sent(n int) {
+// countSent adds n requests to the count of those sent in the last minute.
+func (t *table) countSent(n int) {
 	at := &t.recent[max(t.slot, 0)%int64(len(t.recent))]
 	*at = min(*at+float64(n), maxAllowance)
 }
 
-// dropDead drops the tickets of processes that have ended. It does so at most five times a second.
+// dropDead drops the tickets of processes for which lives returns false. It does so at most five times a second.
 func (t *table) dropDead(now int64, lives func(process uint64) bool) {
 	if now >= t.swept && now-t.swept < int64(200*time.Millisecond) {
 		return
@@ -66,7 +66,7 @@ func (t *table) dropDead(now int64, lives func(process uint64) bool) {
 	})
 }
 
-// find returns the ticket of an id, nil where it is gone.
+// find returns the ticket of an id; nil if it is gone.
 func (t *table) find(id uint64) *ticket {
 	for i := range t.tickets {
 		if t.tickets[i].id == id {
@@ -81,7 +81,7 @@ func (t *table) drop(id uint64) {
 	t.tickets = slices.DeleteFunc(t.tickets, func(k ticket) bool { return k.id == id })
 }
 
-// grant grants tickets in their order, as long as there is room. After a refusal only one request is sent as a probe.
+// grant grants tickets in their order, as long as the allowances have room. After a refusal it grants only one, as a probe.
 func (t *table) grant(now int64) {
 	t.looked = now
 	for now >= t.until {
@@ -104,12 +104,12 @@ func (t *table) grant(now int64) {
 			}
 		}
 		k.granted = now
-		t.sent(1)
+		t.countSent(1)
 		t.countServed(k, now)
 	}
 }
 
-// waitFor returns the time until a ticket could be granted if it were the first, and the allowance that it waits for.
+// waitFor returns the time until a ticket could be granted if it were the first in the queue, and the unit that it waits for.
 func (t *table) waitFor(k *ticket, now int64) (wait int64, short Unit) {
 	for u := range t.buckets {
 		if w := t.buckets[u].waitFor(k.sizes[u], now); w > wait {
@@ -119,8 +119,8 @@ func (t *table) waitFor(k *ticket, now int64) (wait int64, short Unit) {
 	return max(wait, t.until-now), short
 }
 
-// next returns the ticket whose turn it is, nil where none waits: people before batch, then the run that has had the least, then who came
-// first. A batch that has stood in the queue for half of its time waits like a person.
+// next returns the ticket whose turn it is; nil if none waits: people before batch, then the run that has had the least, then the first to
+// come. A batch that has waited for half of its patience counts like a person.
 func (t *table) next(now int64) *ticket {
 	var first *ticket
 	var rank int64
@@ -142,7 +142,7 @@ func (t *table) next(now int64) *ticket {
 	return first
 }
 
-// servedTo returns how much a run has been given so far, in parts of the allowance.
+// servedTo returns how much a run has been granted so far, in fractions of the allowance.
 func (t *table) servedTo(run uint64) float64 {
 	for i := range t.runs {
 		if t.runs[i].run == run {
@@ -152,8 +152,7 @@ func (t *table) servedTo(run uint64) float64 {
 	return 0
 }
 
-// countServed adds a request to what its run has been given: the largest part of an allowance that the request is, or one where none is
-// known.
+// countServed adds a request to what its run has been granted: the largest fraction of an allowance that it takes, or 1 if none is known.
 func (t *table) countServed(k *ticket, now int64) {
 	part := 0.0
 	for u := range t.buckets {
@@ -184,8 +183,7 @@ func (t *table) countServed(k *ticket, now int64) {
 	t.runs = append(t.runs, service{k.run, had + part, now})
 }
 
-// update sets the buckets from what the answer to a request says, which was sent at the time sent. An answer to an earlier request than the
-// newest is ignored.
+// update sets the buckets from what an answer says, whose request was sent at the time sent. Answers to older requests are ignored.
 func (t *table) update(s *said, sent, now int64) {
 	if sent < t.newest && t.newest <= now {
 		return
@@ -209,8 +207,8 @@ func (t *table) update(s *said, sent, now int64) {
 	}
 }
 
-// noteAnswer records that the provider accepted a request that was sent at the time sent. It ends a pause that began before.
-func (t *table) noteAnswer(s *said, sent, now int64) {
+// recordAnswer records that the provider accepted a request that was sent at the time sent. It ends a pause that began before that.
+func (t *table) recordAnswer(s *said, sent, now int64) {
 	t.update(s, sent, now)
 	t.buckets[Requests].allow()
 	if sent >= t.paused {
@@ -219,10 +217,10 @@ func (t *table) noteAnswer(s *said, sent, now int64) {
 	}
 }
 
-// noteRefusal records that the provider refused a request that was sent at the time sent: nobody is granted before the time that the
-// provider names, or if it names none, for a pause that doubles with each refusal. limited says that the refusal was about the rate and not
-// about an overloaded provider.
-func (t *table) noteRefusal(s *said, r Refusal, limited bool, sent, now int64) {
+// recordRefusal records that the provider refused a request that was sent at the time sent: nobody is granted before the time that the
+// provider names, or, if it names none, for a pause that doubles with each refusal. limited means that the refusal was about the rate and
+// not about an overloaded provider.
+func (t *table) recordRefusal(s *said, r Refusal, limited bool, sent, now int64) {
 	t.update(s, sent, now)
 	if b := &t.buckets[Requests]; limited && (!b.known() || b.guessed > 0) && !t.buckets[Tokens].known() && !t.buckets[Input].known() {
 		if r.Limit > 0 {
@@ -247,13 +245,13 @@ func (t *table) noteRefusal(s *said, r Refusal, limited bool, sent, now int64) {
 	t.paused, t.until, t.probe = now, now+wait, 0
 }
 
-// hasPlenty reports whether so much of every allowance is left, and nobody waits, that requests of these sizes need not be counted at once.
+// hasPlenty reports whether nobody waits and so much of every allowance is left that requests of these sizes need not be counted at once.
 func (t *table) hasPlenty(sizes *[units]float64) bool {
 	if t.refused > 0 {
 		return false
 	}
 	for u := range t.buckets {
-		if !t.buckets[u].roomy(sizes[u]) {
+		if !t.buckets[u].hasPlenty(sizes[u]) {
 			return false
 		}
 	}
@@ -273,7 +271,7 @@ func (t *table) countWaiting() int {
 
 // Team knows which hosts have a queue for one allowance.
 type Team interface {
-	// Part tells the others that so many runs of a host are in its queue, and returns the host's part of all that are, 1 for all of it.
+	// Part tells the other hosts how many runs this host has in its queue, and returns this host's fraction of all runs; 1 for all of them.
 	Part(ctx context.Context, allowance, host string, runs int) (float64, error)
 }
 
@@ -287,15 +285,15 @@ const (
 	careful = 0.99
 )
 
-// Join makes the queues of this host parts of queues over several hosts, before their first use. Digests are the same on all of them then. Of
-// hosts that can't be asked this one goes by the part that it had last.
+// Join makes this host share its queues with the other hosts of a team. It must be called before the Share is used. Digests are then the
+// same on all of them. While the team cannot be asked, the host uses its last fraction.
 func (s *Share) Join(t Team) {
 	s.team, s.store.everywhere = t, true
 	s.ending, s.end = context.WithCancel(context.Background())
 }
 
-// askTeam asks the fleet in the background for this host's part of the allowances, if that is due. Only one process of the host does so at
-// a time. The table is locked.
+// askTeam asks the team in the background for this host's fraction of the allowance, if that is due. Only one process of the host does so
+// at a time. The caller has the table locked.
 func (l *line) askTeam(t *table, now int64) {
 	if l.share.team == nil || now >= t.asked && now-t.asked < int64(askEvery) {
 		return
@@ -313,13 +311,13 @@ func (l *line) askTeam(t *table, now int64) {
 	s.asking.Go(func() {
 		ctx, cancel := context.WithTimeout(s.ending, askTime)
 		defer cancel()
-		if part, err := s.team.Part(ctx, l.name, s.store.host(), runs); err == nil && part > 0 && part <= 1 {
-			l.change(func(t *table, now int64) { t.setPart(part, now) })
+		if part, err := s.team.Part(ctx, l.name, s.store.hostID(), runs); err == nil && part > 0 && part <= 1 {
+			l.change(func(t *table, now int64) { t.setFraction(part, now) })
 		}
 	})
 }
 
-// countRuns returns the number of runs that have used the queue lately; 1 if there is none but an allowance is half used up.
+// countRuns returns the number of runs that have used the queue lately; 1 if there is none but more than half of an allowance is used.
 func (t *table) countRuns(now int64) int {
 	runs := map[uint64]bool{}
 	for i := range t.tickets {
@@ -340,9 +338,8 @@ func (t *table) countRuns(now int64) int {
 	return len(runs)
 }
 
-// setPart makes a part (0 to 1) of all allowances this host's own. If it is smaller than before, what is left shrinks at once; if it is
-// larger, it fills with time.
-func (t *table) setPart(part float64, now int64) {
+// setFraction sets this host's fraction (0 to 1) of all allowances. A smaller one shrinks what is left at once, a larger one fills with time.
+func (t *table) setFraction(part float64, now int64) {
 	if part < 1 {
 		part *= careful
 	}

@@ -29,8 +29,8 @@ var finalWords = [][]byte{
 // StatusOverloaded is Anthropic's status for "come again, it is not your fault".
 const StatusOverloaded = 529
 
-// Refused reports whether an answer refuses a request because a rate or an allowance is used up, or because the provider is overloaded. r says
-// how long to wait, and whether waiting is of no use.
+// Refused reports whether an answer refuses a request because of a rate limit or a used-up allowance, or because the provider is
+// overloaded. r says how long to wait, and whether waiting is of no use.
 func Refused(status int, h http.Header, body []byte) (r Refusal, ok bool) {
 	switch status {
 	case http.StatusTooManyRequests, StatusOverloaded:
@@ -100,7 +100,7 @@ func (r *Refusal) readDetails(body []byte) {
 	}
 }
 
-// elements yields those of a JSON array, as far as it is one.
+// elements yields the elements of a JSON array, up to the first syntax error; none for any other value.
 func elements(list []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !bytes.HasPrefix(list, []byte("[")) {
@@ -114,6 +114,7 @@ func elements(list []byte) iter.Seq[[]byte] {
 	}
 }
 
+// value returns the JSON value at a path of keys in an object; nil if there is none.
 func value(object []byte, keys ...string) []byte {
 	if !bytes.HasPrefix(object, []byte("{")) {
 		return nil
@@ -121,6 +122,7 @@ func value(object []byte, keys ...string) []byte {
 	return rawjson.Get(object, keys...).Of(object)
 }
 
+// text returns a string member of a JSON object; "" if there is none.
 func text(object []byte, key string) string {
 	if !bytes.HasPrefix(object, []byte("{")) {
 		return ""
@@ -129,7 +131,7 @@ func text(object []byte, key string) string {
 	return s
 }
 
-// waitInWords reads "please try again in 1.2s" in a text in lower case; 0 if it is not there.
+// waitInWords returns the duration in "try again in 1.2s", in a text in lower case; 0 if it is not there.
 func waitInWords(small []byte) time.Duration {
 	_, rest, ok := bytes.Cut(small, []byte("try again in "))
 	if !ok {

@@ -91,7 +91,7 @@ func readHeaders(h http.Header, now time.Time) (s said, told bool) {
 	return s, told || s.after > 0
 }
 
-// smallestNumber returns the smallest of some numbers; false if one of them is no number or negative.
+// smallestNumber returns the smallest of some numbers; false if one of them is not a number or negative.
 func smallestNumber(values []string) (smallest float64, ok bool) {
 	smallest = math.Inf(1)
 	for _, v := range values {
@@ -104,8 +104,7 @@ func smallestNumber(values []string) (smallest float64, ok bool) {
 	return smallest, ok
 }
 
-// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative if there
-// is none that can be believed.
+// longestWait returns the longest of some waits from now: "6ms", "1m30s", a number of seconds, or a point in time. It is negative without any.
 func longestWait(values []string, now time.Time) time.Duration {
 	longest := time.Duration(-1)
 	for _, v := range values {

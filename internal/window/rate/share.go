@@ -20,13 +20,13 @@ type Share struct {
 	asking sync.WaitGroup
 }
 
-// Open returns the share whose files are in dir, which is made when it is needed; with "" it is this process's own. warn is told once that
-// the files cannot be used.
+// Open returns the share whose files are in dir, which is created when it is needed; with "" the share is this process's alone. warn is
+// called once, if the files cannot be used.
 func Open(dir string, warn func(error)) *Share {
 	return &Share{store: newStore(dir, warn), lines: map[string]*line{}}
 }
 
-// Close gives up the places of this process. Nobody uses the Share any more.
+// Close withdraws this process from the queues. The Share must not be used any more.
 func (s *Share) Close() {
 	if s.team != nil {
 		s.end()
@@ -35,7 +35,8 @@ func (s *Share) Close() {
 	s.store.close()
 }
 
-// Digest names a credential without telling it: the same on this host, another elsewhere unless the queues of several hosts are joined.
+// Digest returns a name for a credential that does not reveal it: the same for all processes of this host, and different on other hosts
+// unless [Share.Join] was called.
 func (s *Share) Digest(credential string) string { return s.store.digest(credential) }
 
 // fresh is the time for which a process goes by a look at a table without another.
@@ -44,7 +45,7 @@ const fresh = int64(time.Second)
 // maxLines bounds the tables that a process knows.
 const maxLines = 256
 
-// A line holds the knowledge of this process about one table.
+// A line is one queue: this process's knowledge about one table.
 type line struct {
 	share *Share
 	name  string
@@ -59,13 +60,14 @@ type line struct {
 	sent    int   // requests that were let through since and are not told
 }
 
-func hash(run string) uint64 {
+// hashRun returns the number by which tables name a run.
+func hashRun(run string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(run))
 	return h.Sum64()
 }
 
-// line returns the state of a provider's rate by its key, new if there is none. Too many are all dropped first.
+// line returns the queue for a key, a new one if there is none. If there are too many, it first forgets all.
 func (s *Share) line(key string) *line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,9 +82,10 @@ func (s *Share) line(key string) *line {
 	return l
 }
 
+// now returns the time in nanoseconds since 1970.
 func (l *line) now() int64 { return l.share.store.now().UnixNano() }
 
-// change calls f with the table, under its lock: the one that all processes share, or if the files cannot be used, the one of this process.
+// change calls f with the table, under its lock: with the one that all processes share, or, without files, with its own.
 func (l *line) change(f func(t *table, now int64)) {
 	l.files.Lock()
 	defer l.files.Unlock()
@@ -91,12 +94,12 @@ func (l *line) change(f func(t *table, now int64)) {
 		now := l.now()
 		t.advance(now)
 		l.mu.Lock()
-		t.sent(l.sent)
+		t.countSent(l.sent)
 		l.sent = 0
 		l.mu.Unlock()
 		f(t, now)
 		l.askTeam(t, now)
-		l.see(t, now)
+		l.remember(t, now)
 		l.written = now
 	}
 	if st.usable() {
@@ -111,13 +114,13 @@ func (l *line) change(f func(t *table, now int64)) {
 		if err == nil {
 			return
 		}
-		st.noteFailure(err)
+		st.recordFailure(err)
 	}
 	do(&l.own)
 }
 
-// see keeps what matters of a table for requests that need not be counted.
-func (l *line) see(t *table, now int64) {
+// remember keeps a copy of what tryPass needs of a table.
+func (l *line) remember(t *table, now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queue, l.at = t.countWaiting() > 0, now
@@ -125,8 +128,8 @@ func (l *line) see(t *table, now int64) {
 }
 
 // tryPass lets a request pass without counting it in the shared table, if a moment ago there was plenty of room. It then counts the request
-// here, for the next change of the table, and returns true. It returns false if what was seen is too old, somebody waits, or the provider
-// has asked for a pause.
+// in this process, for the next change of the table, and returns true. It returns false if its copy of the table is too old, somebody
+// waits, or the provider has asked for a pause.
 func (l *line) tryPass(sizes *[units]float64, now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +140,7 @@ func (l *line) tryPass(sizes *[units]float64, now int64) bool {
 	return true
 }
 
-// readTable reads the table without its lock into t. It returns false if that was not possible now.
+// readTable reads the table into t without locking it. It returns false if that is not possible now.
 func (l *line) readTable(t *table) bool {
 	st := l.share.store
 	if !st.usable() {
@@ -150,7 +153,7 @@ func (l *line) readTable(t *table) bool {
 	}
 	ok, err := st.readTable(l.name, t)
 	if err != nil {
-		st.noteFailure(err)
+		st.recordFailure(err)
 		return false
 	}
 	if !ok {
@@ -189,14 +192,15 @@ type Turn struct {
 	Waited, Forced bool
 }
 
+// sizes returns how much of each unit the request takes.
 func (a *Ask) sizes() [units]float64 {
 	in, out := float64(max(a.Input, 0)), float64(max(a.Output, 0))
 	return [units]float64{Requests: 1, Tokens: in + out, Input: in, Output: out}
 }
 
-// Wait returns when the request may go: at once where nothing is known to be short, else when it is its turn, and after its patience at the
-// latest. Where the wait would be longer than that anyway it does not wait at all: the provider says so in its own words. The error is the
-// context's.
+// Wait waits until the request may be sent: not at all if no allowance is known to be short, else until its turn, and at most for its
+// patience. If the wait would be longer than that anyway it returns at once, because the provider can then refuse in its own words. The
+// error is the context's.
 func (s *Share) Wait(ctx context.Context, a Ask) (*Turn, error) {
 	l, sizes := s.line(a.Key), a.sizes()
 	now := l.now()
@@ -206,7 +210,7 @@ func (s *Share) Wait(ctx context.Context, a Ask) (*Turn, error) {
 	var t table
 	if l.readTable(&t); len(t.tickets) == 0 || t.countWaiting() == 0 {
 		t.advance(now)
-		l.see(&t, now)
+		l.remember(&t, now)
 		if l.tryPass(&sizes, now) {
 			return &Turn{line: l, sent: now}, nil
 		}
@@ -214,43 +218,43 @@ func (s *Share) Wait(ctx context.Context, a Ask) (*Turn, error) {
 	return s.waitInQueue(ctx, l, a, sizes)
 }
 
-// Answered takes in that the provider let the request through.
+// Answered ends the turn of a request that the provider accepted, with the headers of the answer.
 func (t *Turn) Answered(h http.Header) {
 	l, now := t.line, t.line.now()
 	said, told := readHeaders(h, time.Unix(0, now))
 	if t.id == 0 {
-		if !told || !l.heard(&said, t.sent, now) {
+		if !told || !l.recordUncounted(&said, t.sent, now) {
 			return
 		}
 	}
 	l.change(func(x *table, now int64) {
 		x.drop(t.id)
-		x.noteAnswer(&said, t.sent, now)
+		x.recordAnswer(&said, t.sent, now)
 		x.grant(now)
 	})
 }
 
-// heard takes in an answer to a request that was not counted, and reports whether the others have to be told.
-func (l *line) heard(s *said, sent, now int64) bool {
+// recordUncounted records the answer to a request that was not counted in the table, and reports whether others should be told.
+func (l *line) recordUncounted(s *said, sent, now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen.noteAnswer(s, sent, now)
+	l.seen.recordAnswer(s, sent, now)
 	return now-l.written > fresh || now < l.written || !l.seen.hasPlenty(&[units]float64{1, 1, 1, 1})
 }
 
-// Refused takes in that the provider did not let it through, and why.
+// Refused ends the turn of a request that the provider refused with r.
 func (t *Turn) Refused(status int, h http.Header, r Refusal) {
 	t.line.change(func(x *table, now int64) {
 		said, _ := readHeaders(h, time.Unix(0, now))
 		x.drop(t.id)
 		if !r.Final {
-			x.noteRefusal(&said, r, status == http.StatusTooManyRequests, t.sent, now)
+			x.recordRefusal(&said, r, status == http.StatusTooManyRequests, t.sent, now)
 		}
 		x.grant(now)
 	})
 }
 
-// Leave takes in that there was no answer.
+// Leave ends the turn of a request that got no answer.
 func (t *Turn) Leave() {
 	if t.id != 0 {
 		t.line.change(func(x *table, now int64) {

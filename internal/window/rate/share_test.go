@@ -375,8 +375,8 @@ func FuzzTable(f *testing.F) {
 		now := time.Now().UnixNano()
 		x.advance(now)
 		x.grant(now)
-		x.noteAnswer(&said{readings: [units]reading{{known: true, limit: 5, left: 4, full: time.Second}}}, now, now)
-		x.noteRefusal(&said{}, Refusal{}, true, now, now)
+		x.recordAnswer(&said{readings: [units]reading{{known: true, limit: 5, left: 4, full: time.Second}}}, now, now)
+		x.recordRefusal(&said{}, Refusal{}, true, now, now)
 		if len(x.tickets) > maxTickets || len(x.runs) > maxRuns {
 			t.Error("too many")
 		}

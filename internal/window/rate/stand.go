@@ -19,7 +19,7 @@ func (s *Share) waitInQueue(ctx context.Context, l *line, a Ask, sizes [units]fl
 	if !a.Since.IsZero() {
 		patience -= time.Since(a.Since)
 	}
-	me := ticket{id: randomID(), process: s.store.process, run: hash(a.Run), arrived: now - int64(a.Patience-patience), leaves: now + int64(max(patience, 0)), sizes: sizes}
+	me := ticket{id: randomID(), process: s.store.process, run: hashRun(a.Run), arrived: now - int64(a.Patience-patience), leaves: now + int64(max(patience, 0)), sizes: sizes}
 	if a.People {
 		me.people = 1
 	}
@@ -50,7 +50,7 @@ func (s *Share) waitInQueue(ctx context.Context, l *line, a Ask, sizes [units]fl
 	}
 }
 
-// A place tells where a request stands in the queue.
+// A place is a request's position in the queue.
 type place struct {
 	granted bool
 	forced  bool // though it was not its turn
@@ -60,8 +60,8 @@ type place struct {
 	why     Wait
 }
 
-// enqueue adds a request to the queue, unless it is in it, and grants those whose turn it is. With over, or if waiting is of no use, the
-// request is granted in any case and leaves the queue.
+// enqueue adds a request to the queue, unless it is in it, and grants those whose turn it is. With over set, or if waiting is of no use,
+// the request is granted in any case and leaves the queue.
 func (l *line) enqueue(me *ticket, over bool) (p place) {
 	l.change(func(t *table, now int64) {
 		mine := t.find(me.id)
@@ -69,9 +69,9 @@ func (l *line) enqueue(me *ticket, over bool) (p place) {
 			t.tickets = append(t.tickets, *me)
 		}
 		t.grant(now)
-		if mine = t.find(me.id); mine == nil || mine.granted == 0 && (over || t.leaves(mine, now)) {
+		if mine = t.find(me.id); mine == nil || mine.granted == 0 && (over || t.givesUp(mine, now)) {
 			t.drop(me.id)
-			t.sent(1)
+			t.countSent(1)
 			p = place{granted: true, forced: true, now: now}
 			return
 		}
@@ -80,7 +80,7 @@ func (l *line) enqueue(me *ticket, over bool) (p place) {
 	return p
 }
 
-// peek returns where a request stands in the queue, read without the lock; due means that the caller has to call enqueue to be sure.
+// peek returns a request's position in the queue, read without locking; due means that the caller has to call enqueue to be sure.
 func (l *line) peek(me *ticket) place {
 	var t table
 	now := l.now()
@@ -96,14 +96,13 @@ func (l *line) peek(me *ticket) place {
 	return p
 }
 
-// leaves reports whether a request that waits goes now, whatever may come of it: its time is over, or the pause is longer than that.
-func (t *table) leaves(k *ticket, now int64) bool {
+// givesUp reports whether a request that waits is to be sent now although it is not its turn: its patience ends before the pause.
+func (t *table) givesUp(k *ticket, now int64) bool {
 	wait, _ := t.waitFor(k, now)
 	return now >= k.leaves || now+wait > k.leaves
 }
 
-// place returns where a ticket stands: granted, or why it waits and for how long to sleep. Tickets far behind sleep longer, because each
-// look reads the file.
+// place returns the position of a ticket: granted, or why it waits and for how long to sleep. Tickets far behind sleep longer.
 func (t *table) place(k *ticket, now int64) place {
 	if k.granted != 0 {
 		return place{granted: true, now: k.granted}

@@ -49,6 +49,7 @@ type store struct {
 	told   bool
 }
 
+// newStore returns a store in dir; warn may be nil.
 func newStore(dir string, warn func(error)) *store {
 	s := &store{dir: dir, warn: warn, process: randomID(), now: time.Now, locking: lockTime}
 	if warn == nil {
@@ -68,15 +69,15 @@ func randomID() uint64 {
 	return max(n, 1)
 }
 
-// usable reports whether the files are tried.
+// usable reports whether the files may be tried: there is a directory, and they have not failed just now.
 func (s *store) usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dir != "" && !s.now().Before(s.broken)
 }
 
-// noteFailure notes that the files cannot be used for a while. The first failure is a warning.
-func (s *store) noteFailure(err error) {
+// recordFailure makes the files unusable for restTime. Only the first failure is passed to warn.
+func (s *store) recordFailure(err error) {
 	s.mu.Lock()
 	s.broken = s.now().Add(restTime)
 	first := !s.told
@@ -87,8 +88,8 @@ func (s *store) noteFailure(err error) {
 	}
 }
 
-// digest returns a name for what must not be written into a file, such as a credential: an HMAC under this host's key, or if the store is
-// shared by hosts, under a fixed key.
+// digest returns a name for text that must not be written into a file, such as a credential: an HMAC under this host's key, or, if hosts
+// share the store, under a fixed one.
 func (s *store) digest(what string) string {
 	key := []byte("plimsoll")
 	if !s.everywhere {
@@ -99,13 +100,13 @@ func (s *store) digest(what string) string {
 	return hex.EncodeToString(m.Sum(nil)[:12])
 }
 
-// host names this host among others.
-func (s *store) host() string {
+// hostID returns the id of this host among others.
+func (s *store) hostID() string {
 	sum := sha256.Sum256(s.key())
 	return hex.EncodeToString(sum[:8])
 }
 
-// key returns this host's secret key, from the file if that can be used, which all processes share; else a random one for this process.
+// key returns this host's secret key, from the file that all processes share if that can be used, else a random one for this process.
 func (s *store) key() []byte {
 	usable := s.usable()
 	s.mu.Lock()
@@ -118,7 +119,7 @@ func (s *store) key() []byte {
 	_, _ = rand.Read(key) // never fails
 	if usable {
 		if shared, err := s.sharedKey(key); err != nil {
-			s.noteFailure(err)
+			s.recordFailure(err)
 		} else {
 			key = shared
 		}
@@ -131,23 +132,23 @@ func (s *store) key() []byte {
 	return s.secret
 }
 
-// sharedKey returns the key in the file, which becomes mine where there is none.
-func (s *store) sharedKey(mine []byte) ([]byte, error) {
+// sharedKey returns the key in the file; if there is none, it writes fallback there and returns it.
+func (s *store) sharedKey(fallback []byte) ([]byte, error) {
 	s.tidy()
 	f, err := s.lock(secretFile)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = filelock.Release(f) }()
-	key, err := io.ReadAll(io.LimitReader(f, int64(len(mine))))
-	if err == nil && len(key) == len(mine) {
+	key, err := io.ReadAll(io.LimitReader(f, int64(len(fallback))))
+	if err == nil && len(key) == len(fallback) {
 		return key, nil
 	}
-	_, err = f.WriteAt(mine, 0)
-	return mine, err
+	_, err = f.WriteAt(fallback, 0)
+	return fallback, err
 }
 
-// lock opens a file, which is made where there is none, with its lock. Others may read it meanwhile.
+// lock opens a file, which it creates if need be, and locks it. Others may read it meanwhile. It waits at most s.locking.
 func (s *store) lock(name string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.locking)
 	defer cancel()
@@ -176,7 +177,7 @@ func (s *store) lock(name string) (*os.File, error) {
 	}
 }
 
-// tidy removes old tables where there are many, and the marks of processes that have ended.
+// tidy removes old tables if there are many, and the files of processes that have ended.
 func (s *store) tidy() {
 	for folder, age := range map[string]time.Duration{"": maxAge, liveFolder: time.Hour} {
 		list, err := os.ReadDir(filepath.Join(s.dir, folder))
@@ -198,7 +199,7 @@ func (s *store) tidy() {
 	}
 }
 
-// change lets f change a table under its lock. The error is that of the files; then f was not called, or its work is lost.
+// change calls f with a table under its lock and writes it back. After an error f was not called, or its changes are lost.
 func (s *store) change(name string, t *table, f func(*table)) error {
 	file, err := s.lock(name)
 	if err != nil {
@@ -218,7 +219,7 @@ func (s *store) change(name string, t *table, f func(*table)) error {
 	return err
 }
 
-// readTable reads a table without its lock; ok is false if there is none or it is just being written.
+// readTable reads a table without its lock; ok is false if there is none or it is being written just now.
 func (s *store) readTable(name string, t *table) (ok bool, err error) {
 	f, err := statefile.Open(filepath.Join(s.dir, name), os.O_RDONLY, 0)
 	if err != nil {
@@ -255,7 +256,7 @@ func readInto(buf []byte, f *os.File) ([]byte, error) {
 	}
 }
 
-// markAlive makes this process known as one that lives, by a locked file, before it stands in a queue. A second call does nothing.
+// markAlive creates and locks a file by which other processes see that this one lives. It must be called before this process has a ticket.
 func (s *store) markAlive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,11 +268,12 @@ func (s *store) markAlive() error {
 	return err
 }
 
+// markName returns the name of the file that isAlive looks at.
 func (s *store) markName(process uint64) string {
 	return filepath.Join(liveFolder, fmt.Sprintf("%016x", process))
 }
 
-// isAlive reports whether a process lives: the kernel drops the lock of its file however it ends. The file of a dead process is removed.
+// isAlive reports whether a process lives: the kernel releases the lock on its file however it ends. The file of a dead process is removed.
 func (s *store) isAlive(process uint64) bool {
 	if process == s.process {
 		return true

@@ -71,12 +71,14 @@ func (f *fields) uint(v *uint64) {
 	f.at += 8
 }
 
+// int writes *v, or reads it.
 func (f *fields) int(v *int64) {
 	u := uint64(*v)
 	f.uint(&u)
 	*v = int64(u)
 }
 
+// float writes *v, or reads it; NaN and infinities set bad.
 func (f *fields) float(v *float64) {
 	u := math.Float64bits(*v)
 	f.uint(&u)
@@ -85,7 +87,7 @@ func (f *fields) float(v *float64) {
 	}
 }
 
-// list writes or reads the length n of a list; a length over most sets bad and returns 0.
+// list writes the length n of a list, or reads and returns it; one over most sets bad and returns 0.
 func (f *fields) list(n, most int) int {
 	u := uint64(n)
 	f.uint(&u)
@@ -149,7 +151,7 @@ const (
 
 var errTable = errors.New("it is damaged, and begun anew")
 
-// encode returns the content of the file.
+// encode returns the content of the table's file, in the memory of buf if that is large enough.
 func (t *table) encode(buf []byte) []byte {
 	f := fields{b: append(buf[:0], make([]byte, prologue)...), writing: true}
 	t.visit(&f)
@@ -159,7 +161,8 @@ func (t *table) encode(buf []byte) []byte {
 	return f.b
 }
 
-// decode reads the content of the file; an empty one is an empty table. What another has written half is errTable, and t is empty.
+// decode reads the content of a table's file; an empty one is an empty table. For damaged or half-written content the error is errTable,
+// and t is empty.
 func (t *table) decode(text []byte) error {
 	*t = table{}
 	if len(text) == 0 {
@@ -181,7 +184,7 @@ func (t *table) decode(text []byte) error {
 	return nil
 }
 
-// isSound reports whether the numbers are such as this program writes, so that a damaged file is recognised.
+// isSound reports whether all numbers are within the bounds that this program keeps, so that a damaged file is recognised.
 func (t *table) isSound() bool {
 	for i := range t.buckets {
 		if b := &t.buckets[i]; b.limit < 0 || b.limit > 2*maxAllowance || b.limit > 0 && b.speed <= 0 || b.left > b.limit || b.part < 0 || b.part > 1 {

@@ -83,7 +83,7 @@ func TestPartOfABucket(t *testing.T) {
 	var x table
 	now := int64(0)
 	x.buckets[Requests].update(reading{known: true, limit: 100, left: 80, full: -1}, 0, now)
-	x.setPart(0.5, now)
+	x.setFraction(0.5, now)
 	b := &x.buckets[Requests]
 	if want := 80 * 0.5 * careful; b.left != want {
 		t.Errorf("%v are left of it, not %v", b.left, want)

@@ -8,41 +8,41 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// Mend makes of a request that was refused for its reasoning one that is worth a second try, and returns
-// how many parts it changed; the same request and 0 where nothing is known to help. Most causes are
-// answered by [Without], from the message on that the provider named: what stands before it was taken.
-func Mend(r *wire.Request, no Refusal) (*wire.Request, int, error) {
+// Mend changes a request that was refused for its reasoning into one that is worth a second try, and returns the number of parts it
+// changed; r itself and 0 if nothing is known to help. For most causes it calls [Without] from the message on that the provider named, as
+// it has accepted those before.
+func Mend(r *wire.Request, refused Refusal) (*wire.Request, int, error) {
 	rules := r.Dialect.Rules()
 	switch {
 	case rules.Unsigned != "":
-		return replaceSignatures(r, no, rules.Unsigned)
-	case no.Form == "anthropic.first" && rules.SignedThinking && budgeted(r):
-		next, err := notThinking(r)
+		return replaceSignatures(r, refused, rules.Unsigned)
+	case refused.Form == "anthropic.first" && rules.SignedThinking && hasBudget(r):
+		next, err := disableThinking(r)
 		if err != nil {
 			return r, 0, err
 		}
 		return next, 1, nil
-	case no.Cause == Wanted:
+	case refused.Cause == Wanted:
 		return r, 0, nil // it is not ours to make up
-	case rules.Items && no.Cause == Missing:
+	case rules.Items && refused.Cause == Missing:
 		// Of the provider's own copies one is not there: then none is. Items with their content may stay.
 		return dropReasoning(r, 0, func(_ *wire.Message, p *wire.Part) bool { return p.Sealed.IsZero() })
-	case rules.Items && no.Form == "openai.alone":
+	case rules.Items && refused.Form == "openai.alone":
 		return dropReasoning(r, 0, func(*wire.Message, *wire.Part) bool { return true })
 	case rules.Items:
 		return Without(r, 0) // items are encrypted for an account: what goes for one goes for all
 	}
-	if no.Message >= len(r.Messages) { // a gateway may number otherwise
-		no.Message = 0
+	if refused.Message >= len(r.Messages) { // a gateway may number otherwise
+		refused.Message = 0
 	}
-	return Without(r, no.Message)
+	return Without(r, refused.Message)
 }
 
-// replaceSignatures puts the provider's placeholder in the place of all signatures, if one was refused as invalid. If one was missing, it
+// replaceSignatures replaces all signatures by the provider's placeholder unsigned, if one was refused as invalid. If one was missing, it
 // adds the placeholder to the first call of each message in the running turn.
-func replaceSignatures(r *wire.Request, no Refusal, unsigned string) (*wire.Request, int, error) {
+func replaceSignatures(r *wire.Request, refused Refusal, unsigned string) (*wire.Request, int, error) {
 	from := 0
-	if no.Cause == Wanted {
+	if refused.Cause == Wanted {
 		from = lastPrompt(r)
 	}
 	var edits []wire.Edit
@@ -54,9 +54,9 @@ func replaceSignatures(r *wire.Request, no Refusal, unsigned string) (*wire.Requ
 			first := p.Kind == wire.Call && !called
 			called = called || first
 			switch {
-			case no.Cause != Wanted && !p.Sealed.IsZero() && !bytes.Equal(r.Raw(p.Sealed), []byte(unsigned)):
+			case refused.Cause != Wanted && !p.Sealed.IsZero() && !bytes.Equal(r.Raw(p.Sealed), []byte(unsigned)):
 				edits = append(edits, wire.Edit{Span: p.Sealed, With: []byte(unsigned)})
-			case no.Cause == Wanted && first && p.Sealed.IsZero() && m.Role == wire.RoleAssistant:
+			case refused.Cause == Wanted && first && p.Sealed.IsZero() && m.Role == wire.RoleAssistant:
 				edits = append(edits, signatureFor(r, p, unsigned))
 			}
 		}
@@ -76,7 +76,7 @@ func replaceSignatures(r *wire.Request, no Refusal, unsigned string) (*wire.Requ
 	return next, len(edits), nil
 }
 
-// signatureFor adds the stand-in to a part that calls, or puts it in place of a null.
+// signatureFor returns the edit that adds the placeholder unsigned to a part with a call, or puts it in place of a null.
 func signatureFor(r *wire.Request, p *wire.Part, unsigned string) wire.Edit {
 	for m, err := range rawjson.Members(r.Body, p.Span.Start) {
 		if err != nil {
@@ -90,7 +90,7 @@ func signatureFor(r *wire.Request, p *wire.Part, unsigned string) wire.Edit {
 	return wire.Edit{Span: at, With: []byte(`"thoughtSignature":` + unsigned + `,`)}
 }
 
-// lastPrompt returns the newest content of the user's that is more than results: the running turn begins there.
+// lastPrompt returns the index of the newest message of the user that has more than results, where the running turn begins; 0 without one.
 func lastPrompt(r *wire.Request) int {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		m := &r.Messages[i]
@@ -123,8 +123,8 @@ func Without(r *wire.Request, from int) (*wire.Request, int, error) {
 	return dropReasoning(r, from, r.Dialect.Rules().Bound(r))
 }
 
-// dropReasoning removes the parts of reasoning, in messages from from on, for which choice is true. It returns r and 0 if there are none,
-// or if nothing else would be left.
+// dropReasoning removes the parts of reasoning for which choice returns true, in messages with index from and later. It returns r and 0 if
+// there are none, or if nothing else would be left.
 func dropReasoning(r *wire.Request, from int, choice func(*wire.Message, *wire.Part) bool) (*wire.Request, int, error) {
 	d, n := r.Draft(), 0
 	for i := max(from, 0); i < len(r.Messages); i++ {
@@ -146,9 +146,9 @@ func dropReasoning(r *wire.Request, from int, choice func(*wire.Message, *wire.P
 	if len(next.Messages) == 0 {
 		return r, 0, nil // there was nothing else: no request is left
 	}
-	if r.Dialect.Rules().SignedThinking && budgeted(next) {
+	if r.Dialect.Rules().SignedThinking && hasBudget(next) {
 		if broken, ok := errors.AsType[*wire.Invalid](wire.ValidateEdit(r.Dialect, r.Body, next.Body)); ok && broken.Rule == wire.RuleThinkingFirst {
-			if next, err = notThinking(next); err != nil {
+			if next, err = disableThinking(next); err != nil {
 				return r, 0, err
 			}
 		}
@@ -156,14 +156,14 @@ func dropReasoning(r *wire.Request, from int, choice func(*wire.Message, *wire.P
 	return next, n, nil
 }
 
-// budgeted reports whether a request gives thinking a budget, as models before Claude 4.7 want it.
-func budgeted(r *wire.Request) bool {
+// hasBudget reports whether a request gives thinking a budget, as models before Claude 4.7 want it.
+func hasBudget(r *wire.Request) bool {
 	kind, _ := rawjson.Text(r.Raw(r.ThinkingSpan), "type")
 	return kind == "enabled"
 }
 
-// notThinking returns a request that asked for thinking and asks for none.
-func notThinking(r *wire.Request) (*wire.Request, error) {
+// disableThinking returns the request with thinking switched off.
+func disableThinking(r *wire.Request) (*wire.Request, error) {
 	d := r.Draft()
 	d.Replace(r.ThinkingSpan, []byte(`{"type":"disabled"}`))
 	return d.Build()

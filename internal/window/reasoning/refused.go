@@ -60,7 +60,7 @@ func Refused(status int, contentType string, body []byte) (Refusal, bool) {
 // Data are the bytes behind "data:"; the first 64 KiB are read.
 func Event(data []byte) (Refusal, bool) { return matchRefusal(200, data) }
 
-// matchRefusal returns the refusal in the body of a complete answer; false if no known form matches.
+// matchRefusal returns the refusal in the body of a complete answer with that status; false if no known form matches.
 func matchRefusal(status int, body []byte) (Refusal, bool) {
 	switch status {
 	case 200, 400, 404, 422:
@@ -130,8 +130,7 @@ func indexAfter(text, name string) (n int, rest string, ok bool) {
 	}
 }
 
-// itemID returns the id of a reasoning item ("rs_…") in a text in lower case, "" if there is none. Ids have no capital letters, so none
-// was lost.
+// itemID returns the id of a reasoning item ("rs_…") in a text in lower case, "" if there is none. Ids have no capital letters.
 func itemID(text string) string {
 	for i := 0; ; {
 		at := strings.Index(text[i:], "rs_")
@@ -144,14 +143,15 @@ func itemID(text string) string {
 			end++
 		}
 		whole := end - at
-		if whole > len("rs_") && whole <= 128 && (at == 0 || !letter(text[at-1])) {
+		if whole > len("rs_") && whole <= 128 && (at == 0 || !isWordByte(text[at-1])) {
 			return text[at:end]
 		}
 		i = end
 	}
 }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
+// isWordByte reports whether c is a lower-case letter, a digit or '_'.
+func isWordByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
 
 // A form is one way in which a provider says it. It matches when all its words stand in one text, in their
 // order, or when its code is there.

@@ -126,6 +126,7 @@ type version struct{ major, minor int }
 // newest is the version of a name that has none.
 var newest = version{1 << 20, 0}
 
+// before reports whether v is older than other.
 func (v version) before(other version) bool {
 	return v.major < other.major || v.major == other.major && v.minor < other.minor
 }
@@ -201,6 +202,7 @@ func versionNumber(word string) int {
 	return n
 }
 
+// isDate reports whether a word is digits alone, four or more.
 func isDate(word string) bool { return len(word) >= 4 && isDigits(word) }
 
 // isDigits reports whether a word is digits alone and not empty.

@@ -48,9 +48,9 @@ const (
 // MaxBody bounds how much of an error body is read, in bytes. The longest real ones are a few KiB.
 const MaxBody = 64 << 10
 
-// Read collects the words of a body, of which the first [MaxBody] bytes are read. With errorsOnly it takes only what lies under an
-// error member, or all of an object whose type is "error". What is no JSON is one text;
-// of JSON that breaks off, what came before is kept.
+// Read collects the words of a body, of which it reads the first [MaxBody] bytes. With errorsOnly it takes only those inside of an error
+// member, or all of an object whose type is "error". A body that is not JSON is one text; of JSON that breaks off, it keeps what came
+// before.
 func Read(body []byte, errorsOnly bool) Words {
 	body = body[:min(len(body), MaxBody)]
 	w := Words{Counts: map[string]int{}}
@@ -60,7 +60,7 @@ func Read(body []byte, errorsOnly bool) Words {
 	}
 	if trimmed[0] != '{' && trimmed[0] != '[' && trimmed[0] != '"' {
 		if !errorsOnly {
-			w.text(string(trimmed))
+			w.addText(string(trimmed))
 		}
 		return w
 	}
@@ -68,7 +68,8 @@ func Read(body []byte, errorsOnly bool) Words {
 	return w
 }
 
-func (w *Words) text(s string) {
+// addText adds a text in the form of [Normal], unless it is empty or there are too many.
+func (w *Words) addText(s string) {
 	if s = Normal(s); s != "" && len(w.Texts) < maxTexts {
 		w.Texts = append(w.Texts, s)
 	}
@@ -141,12 +142,12 @@ func (w *Words) readJSON(body []byte, errorsOnly bool) {
 func (w *Words) addString(name, v string) {
 	switch {
 	case name == "" || slices.Contains(textMembers, name):
-		w.text(v)
+		w.addText(v)
 	case name == "param" && w.Param == "":
 		w.Param = v[:min(len(v), 128)]
 	case slices.Contains(codeMembers, name) && len(w.Codes) < maxTexts && len(v) <= 128:
 		w.Codes = append(w.Codes, strings.ToLower(v))
-		w.named(name, v)
+		w.setStatus(name, v)
 	}
 }
 
@@ -161,20 +162,20 @@ func (w *Words) addNumber(name, digits string) {
 		if len(w.Codes) < maxTexts {
 			w.Codes = append(w.Codes, digits)
 		}
-		w.named(name, digits)
+		w.setStatus(name, digits)
 	case len(w.Counts) < maxTexts:
-		w.Counts[name] = plausible(value)
+		w.Counts[name] = plausibleCount(value)
 	}
 }
 
-// named keeps the HTTP status that a body names. A code such as 1261 is none.
-func (w *Words) named(name, v string) {
+// setStatus sets the HTTP status that a body names, if v is one. A code such as 1261 is none.
+func (w *Words) setStatus(name, v string) {
 	if n, err := strconv.Atoi(v); err == nil && n >= 400 && n < 600 && name != "type" {
 		w.Status = n
 	}
 }
 
-// Events yields the data of each event in a stream, as far as it has come. It is valid until the next.
+// Events yields the data of each event in a stream, which may break off. The data is valid until the next is yielded.
 func Events(stream []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for r := sse.NewReader(bytes.NewReader(stream), MaxBody); ; {
@@ -186,8 +187,8 @@ func Events(stream []byte) iter.Seq[[]byte] {
 	}
 }
 
-// plausible returns a count of tokens, 0 when it is absurd.
-func plausible(n int) int {
+// plausibleCount returns n, or 0 if it cannot be a count of tokens.
+func plausibleCount(n int) int {
 	if n < 0 || n > 1_000_000_000_000 {
 		return 0
 	}

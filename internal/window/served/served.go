@@ -51,7 +51,7 @@ type answer struct {
 	at     time.Time // when it is to be asked again
 }
 
-// New makes an Asker; a nil client is one without a proxy and without redirects.
+// New returns an Asker; a nil client means one that uses no proxy and follows no redirects.
 func New(client *http.Client) *Asker {
 	if client == nil {
 		client = &http.Client{
@@ -62,8 +62,8 @@ func New(client *http.Client) *Asker {
 	return &Asker{client: client, kept: map[[2]string]*answer{}}
 }
 
-// Window returns how many tokens the server at an upstream, as package models names it, serves a model with; 0 when it does not say, is
-// at a public address, or cannot be reached. The first question about a model waits for the server, for less than half a second.
+// Window returns how many tokens the server at an upstream, as package models names it, accepts for a model; 0 if it does not say, is at a
+// public address, or cannot be reached. The first call for a model waits for the server, for less than half a second.
 func (a *Asker) Window(upstream, model string) int {
 	root := rootOf(upstream)
 	if root == "" || model == "" || len(model) > 256 {
@@ -101,14 +101,14 @@ func rootOf(upstream string) string {
 		upstream = upstream[i+1:]
 	}
 	u, err := url.Parse(upstream)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !private(u.Hostname()) {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !isPrivateHost(u.Hostname()) {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
 }
 
-// private reports whether a host is this machine or in its private network, by its address alone: no name is looked up.
-func private(host string) bool {
+// isPrivateHost reports whether a host is this machine or in its private network, by its address alone: no name is looked up.
+func isPrivateHost(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "host.docker.internal" {
 		return true
 	}
@@ -116,10 +116,10 @@ func private(host string) bool {
 	return ip != nil && (ip.IsLoopback() || ip.IsPrivate())
 }
 
-// ask returns the window that the server at root gives to model, in tokens, or 0 if none tells it or ctx ends first. It asks as each kind
-// of server in turn, and passes over those that answer 404.
+// ask returns the window in tokens that the server at root gives to a model, or 0 if it does not tell or ctx ends first. It tries the
+// interface of each kind of server in turn.
 func (a *Asker) ask(ctx context.Context, root, model string) int {
-	for _, kind := range []func(context.Context, string, string) int{a.ollama, a.llamaCPP, a.lmStudio} {
+	for _, kind := range []func(context.Context, string, string) int{a.askOllama, a.askLlamaCPP, a.askLMStudio} {
 		if n := kind(ctx, root, model); n > 0 {
 			return n
 		}
@@ -130,8 +130,9 @@ func (a *Asker) ask(ctx context.Context, root, model string) int {
 	return 0
 }
 
-// ollama asks an Ollama server: for the window of the loaded model, else for the one that its parameters set.
-func (a *Asker) ollama(ctx context.Context, root, model string) int {
+// askOllama asks an Ollama server for the window of the model if it is loaded, else for the one that its parameters set; 0 if it does not
+// tell.
+func (a *Asker) askOllama(ctx context.Context, root, model string) int {
 	var running struct {
 		Models []struct {
 			Name    string `json:"name"`
@@ -168,7 +169,7 @@ func (a *Asker) ollama(ctx context.Context, root, model string) int {
 	return 0
 }
 
-// sameModel compares names as Ollama does: without a tag it is "latest".
+// sameModel reports whether two names mean the same model for Ollama, where a name without a tag has the tag "latest".
 func sameModel(a, b string) bool {
 	tagged := func(name string) string {
 		if strings.LastIndexByte(name, ':') <= strings.LastIndexByte(name, '/') {
@@ -179,8 +180,8 @@ func sameModel(a, b string) bool {
 	return tagged(a) == tagged(b)
 }
 
-// llamaCPP asks a llama.cpp server. It does not have a model loaded for that.
-func (a *Asker) llamaCPP(ctx context.Context, root, model string) int {
+// askLlamaCPP asks a llama.cpp server for the window of its loaded model; 0 if it does not tell. It causes no model to be loaded.
+func (a *Asker) askLlamaCPP(ctx context.Context, root, model string) int {
 	var props struct {
 		Settings struct {
 			Context int `json:"n_ctx"`
@@ -192,8 +193,8 @@ func (a *Asker) llamaCPP(ctx context.Context, root, model string) int {
 	return 0
 }
 
-// lmStudio asks an LM Studio server for the window of a loaded model.
-func (a *Asker) lmStudio(ctx context.Context, root, model string) int {
+// askLMStudio asks an LM Studio server for the window of a loaded model; 0 if it does not tell.
+func (a *Asker) askLMStudio(ctx context.Context, root, model string) int {
 	var list struct {
 		Data []struct {
 			ID     string `json:"id"`
@@ -210,6 +211,7 @@ func (a *Asker) lmStudio(ctx context.Context, root, model string) int {
 	return 0
 }
 
+// get makes a GET request and decodes the answer into into. It returns false unless that is a 200 with such JSON.
 func (a *Asker) get(ctx context.Context, address string, into any) bool {
 	return a.fetchJSON(ctx, http.MethodGet, address, nil, into)
 }

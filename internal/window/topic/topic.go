@@ -54,8 +54,8 @@ type Options struct {
 	Idle time.Duration
 }
 
-// Newest returns the boundary at which a request stands: the model has done nothing in the new task yet, or nothing but the call that
-// shows the boundary. ok is false where the request stands at none.
+// Newest returns the boundary at which a request stands: the model has done nothing in the new task yet, except for the call that shows the
+// boundary. ok is false if the request stands at none.
 func Newest(r *wire.Request, o Options) (b Boundary, ok bool) {
 	all := Boundaries(r, o)
 	if len(all) == 0 {
@@ -65,26 +65,26 @@ func Newest(r *wire.Request, o Options) (b Boundary, ok bool) {
 	return b, b.Shown >= lastRun(r)
 }
 
-// Boundaries returns those of a request, in their order. At most one begins at a message.
+// Boundaries returns the boundaries in a request, in their order. At most one begins at a message.
 func Boundaries(r *wire.Request, o Options) []Boundary {
 	s := scan{r: r, o: o, final: -1, stretch: -1, prompt: -1, plan: -1}
 	for i := range r.Messages {
 		switch m := &r.Messages[i]; {
 		case m.Role == wire.RoleAssistant:
 			s.readAssistant(i, m)
-		case m.Role == wire.RoleUser && !has(m, wire.Result):
+		case m.Role == wire.RoleUser && !hasPart(m, wire.Result):
 			s.readUser(i)
 		case m.Role != wire.RoleSystem: // readResults of tools, and what is not known
 			s.readResults(m)
 		}
 	}
 	if at := newestPrompt(r); o.Idle >= IdleAfter && at > 0 && lastRun(r) > 0 && s.typed(at) {
-		s.addBoundary(Boundary{s.first(at), at, Idle})
+		s.addBoundary(Boundary{s.stretchStart(at), at, Idle})
 	}
 	return s.list
 }
 
-// lastRun returns where the last run of the model's messages begins; 0 where the model said nothing.
+// lastRun returns the index at which the last run of the model's messages begins; 0 if there is none.
 func lastRun(r *wire.Request) int {
 	at := 0
 	for i, m := range slices.Backward(r.Messages) {
@@ -124,7 +124,7 @@ type switched struct {
 	id, branch string
 }
 
-// addBoundary adds a boundary to the list, which is in order. Of two at one place the one that shows later stays.
+// addBoundary adds a boundary to the list, which is in order. Of two at one message the one that is shown by a later message stays.
 func (s *scan) addBoundary(b Boundary) {
 	for i, old := range s.list {
 		if old.At == b.At {
@@ -141,14 +141,15 @@ func (s *scan) addBoundary(b Boundary) {
 	s.list = slices.Insert(s.list, at, b)
 }
 
-// first returns the first message of the user's stretch that a message stands in.
-func (s *scan) first(message int) int {
+// stretchStart returns the first message of the run of user messages that a message is in; the message itself if it is in none.
+func (s *scan) stretchStart(message int) int {
 	if s.stretch >= 0 {
 		return s.stretch
 	}
 	return message
 }
 
+// typed reports whether a person typed a message, by Options.Typed, or without that by its form.
 func (s *scan) typed(message int) bool {
 	if s.o.Typed != nil {
 		return s.o.Typed(s.r, message)
@@ -182,8 +183,7 @@ const (
 	noteBytes = 4 << 10
 )
 
-// readNotes reads what the client itself wrote into a message of the user: a cleared conversation or another working directory begins a new
-// task.
+// readNotes reads what the client itself wrote into a message of the user: a cleared conversation or another directory begins a new task.
 func (s *scan) readNotes(i int) {
 	for j := range s.r.Messages[i].Parts {
 		p := &s.r.Messages[i].Parts[j]
@@ -198,12 +198,12 @@ func (s *scan) readNotes(i int) {
 		switch {
 		case strings.HasPrefix(text, clearNote):
 			if i > 0 {
-				s.addBoundary(Boundary{s.first(i), i, Clear})
+				s.addBoundary(Boundary{s.stretchStart(i), i, Clear})
 			}
 		case strings.HasPrefix(text, directoryNote):
 			directory := between(text, "<cwd>", "</cwd>")
 			if directory != "" && s.directory != "" && directory != s.directory {
-				s.addBoundary(Boundary{s.first(i), i, Directory})
+				s.addBoundary(Boundary{s.stretchStart(i), i, Directory})
 			}
 			if directory != "" {
 				s.directory = directory
@@ -307,8 +307,7 @@ func (s *scan) readResults(m *wire.Message) {
 	}
 }
 
-// branchOf returns the branch that a command line has git switch to; "" when it switches to none. "git checkout NAME" counts where NAME
-// can't be a file.
+// branchOf returns the git branch that a command line switches to; "" for none. "git checkout NAME" counts if NAME can't be a file.
 func branchOf(words []string) string {
 	for i := 0; i+2 < len(words); i++ {
 		if words[i] != "git" || i > 0 && !slices.Contains([]string{";", "&&", "||", "|", "&", "("}, words[i-1]) {
@@ -347,8 +346,8 @@ func branchOf(words []string) string {
 	return ""
 }
 
-// FreshPrompt returns the message with a prompt that the model has not begun to answer, -1 where the request ends otherwise: with
-// results of tools, with what a client writes by itself, or with words that come while tools run.
+// FreshPrompt returns the index of the message with a prompt that the model has not begun to answer, -1 if the request ends otherwise: with
+// results of tools, with text that a client writes by itself, or with words that come while tools run.
 func FreshPrompt(r *wire.Request) int {
 	at := newestPrompt(r)
 	if at < 0 {
@@ -358,11 +357,11 @@ func FreshPrompt(r *wire.Request) int {
 		switch m := &r.Messages[i]; m.Role {
 		case wire.RoleSystem:
 		case wire.RoleUser:
-			if has(m, wire.Result) {
+			if hasPart(m, wire.Result) {
 				return -1
 			}
 		case wire.RoleAssistant:
-			if has(m, wire.Call) {
+			if hasPart(m, wire.Call) {
 				return -1
 			}
 			return at
@@ -373,7 +372,7 @@ func FreshPrompt(r *wire.Request) int {
 	return at
 }
 
-// newestPrompt returns the message with a prompt that the request ends with, whatever stands before it; -1 where it ends otherwise.
+// newestPrompt returns the index of the message with the prompt that the request ends with, whatever stands before it; else -1.
 func newestPrompt(r *wire.Request) int {
 	for i, m := range slices.Backward(r.Messages) {
 		switch {
@@ -387,7 +386,7 @@ func newestPrompt(r *wire.Request) int {
 	return -1
 }
 
-// Words returns the words of a message without what a client adds to them.
+// Words returns the words of a message without the elements that clients add to them.
 func Words(r *wire.Request, message int) string {
 	var all []string
 	for j := range r.Messages[message].Parts {
@@ -400,15 +399,16 @@ func Words(r *wire.Request, message int) string {
 	return strings.Join(all, "\n")
 }
 
-// isPrompt reports whether a message of the user holds words that are in no element of a client's own, and no result of a tool.
+// isPrompt reports whether a user's message has words outside of a client's own elements, and no tool result.
 func isPrompt(r *wire.Request, i int) bool {
-	if has(&r.Messages[i], wire.Result) {
+	if hasPart(&r.Messages[i], wire.Result) {
 		return false
 	}
 	words := Words(r, i)
 	return words != "" && !extract.IsSummary(words)
 }
 
-func has(m *wire.Message, kind wire.PartKind) bool {
+// hasPart reports whether a message has a part of a kind.
+func hasPart(m *wire.Message, kind wire.PartKind) bool {
 	return slices.ContainsFunc(m.Parts, func(p wire.Part) bool { return p.Kind == kind })
 }

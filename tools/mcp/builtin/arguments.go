@@ -18,16 +18,14 @@ import (
 // maxProblems bounds the mistakes that are reported at once; further ones are counted.
 const maxProblems = 8
 
-// decoder reads arguments into a struct and collects all mistakes in them: a model that gets all its mistakes can correct them in one more
-// call.
+// decoder reads arguments into a struct and collects all mistakes in them: a model can then correct all in one more call.
 type decoder struct {
 	tool     string
 	problems []string
 	more     int // problems that are only counted
 }
 
-// decode reads arguments, valid JSON of an object, into a pointer to a struct of type t. Its error lists all mistakes and the known
-// arguments.
+// decode reads arguments, valid JSON of an object, into a pointer to a struct of type t. The error lists all mistakes.
 func (d *decoder) decode(arguments []byte, t reflect.Type, known []field, into any) error {
 	exact := d.appendObject(nil, arguments, known, "")
 	if len(d.problems) == 0 {
@@ -72,6 +70,7 @@ func refusal(err error) string {
 	return limit.Short(err.Error(), 2*maxShown)
 }
 
+// problem records a mistake; of more than maxProblems only the number.
 func (d *decoder) problem(format string, a ...any) {
 	if len(d.problems) == maxProblems {
 		d.more++
@@ -80,7 +79,7 @@ func (d *decoder) problem(format string, a ...any) {
 	d.problems = append(d.problems, fmt.Sprintf(format, a...))
 }
 
-// wrong records that the value of the argument at must be what, and is raw.
+// wrong records the mistake that the argument at must be what, and is raw.
 func (d *decoder) wrong(at, what string, raw []byte) {
 	d.problem("%q must be %s, not %s", at, what, limit.Short(string(raw), maxShown))
 }
@@ -153,13 +152,13 @@ func typeName(t reflect.Type) string {
 	case reflect.String:
 		return "a string"
 	case reflect.Slice, reflect.Array:
-		if readsItself(t) {
+		if decodesItself(t) {
 			return "a value"
 		}
 		many := typeName(t.Elem())
 		return "an array, each of it " + many
 	case reflect.Map, reflect.Struct:
-		if readsItself(t) {
+		if decodesItself(t) {
 			return "a value"
 		}
 		return "an object"
@@ -172,7 +171,7 @@ func (d *decoder) appendValue(dst, raw []byte, t reflect.Type, at string) []byte
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if readsItself(t) {
+	if decodesItself(t) {
 		return append(dst, raw...)
 	}
 	switch t.Kind() {
@@ -204,11 +203,11 @@ func (d *decoder) appendValue(dst, raw []byte, t reflect.Type, at string) []byte
 			return out
 		}
 	case reflect.Struct:
-		if raw = nested(raw, '{'); raw[0] == '{' {
+		if raw = unwrapString(raw, '{'); raw[0] == '{' {
 			return d.appendObject(dst, raw, fieldsOf(t), at+".")
 		}
 	case reflect.Map:
-		if raw = nested(raw, '{'); raw[0] == '{' {
+		if raw = unwrapString(raw, '{'); raw[0] == '{' {
 			return d.appendMap(dst, raw, t, at)
 		}
 	default: // any value
@@ -220,7 +219,7 @@ func (d *decoder) appendValue(dst, raw []byte, t reflect.Type, at string) []byte
 
 // appendArray appends an array; ok is false if raw is not one. One string counts as an array of one if strings are expected.
 func (d *decoder) appendArray(dst, raw []byte, t reflect.Type, at string) ([]byte, bool) {
-	raw = nested(raw, '[')
+	raw = unwrapString(raw, '[')
 	if raw[0] == '"' && t.Elem().Kind() == reflect.String {
 		return append(append(append(dst, '['), raw...), ']'), true
 	}
@@ -243,7 +242,7 @@ func (d *decoder) appendArray(dst, raw []byte, t reflect.Type, at string) ([]byt
 	return append(dst, ']'), true
 }
 
-// appendMap appends an object with arbitrary keys, as for a map.
+// appendMap appends raw, an object with arbitrary keys, to dst as exact JSON for a map type, and records the mistakes in it.
 func (d *decoder) appendMap(dst, raw []byte, t reflect.Type, at string) []byte {
 	dst = append(dst, '{')
 	for m, err := range rawjson.Members(raw, 0) {
@@ -263,8 +262,8 @@ func (d *decoder) appendMap(dst, raw []byte, t reflect.Type, at string) []byte {
 	return append(dst, '}')
 }
 
-// nested returns the array or object (opens is its bracket) that a model wrote as a string; raw unchanged if it did not.
-func nested(raw []byte, opens byte) []byte {
+// unwrapString returns the array or object (opens is its bracket) that a model wrote as a JSON string; raw unchanged if it did not.
+func unwrapString(raw []byte, opens byte) []byte {
 	if raw[0] != '"' {
 		return raw
 	}

@@ -61,7 +61,7 @@ func (c *call) run() {
 	defer c.s.running.Done()
 	defer func() {
 		if recover() != nil { // from the receiver; panics of the tool are caught where it runs
-			c.s.panicked(c.tool.Name)
+			c.s.countPanic(c.tool.Name)
 		}
 	}()
 	defer c.s.forget(c)
@@ -69,16 +69,16 @@ func (c *call) run() {
 	// After a cancellation Done is called at once, however long Run continues.
 	stop := context.AfterFunc(c.ctx, func() { c.finish(context.Cause(c.ctx)) })
 	defer stop()
-	defer c.finish(c.ended()) // does nothing if the call was answered
+	defer c.finish(c.noAnswerError()) // does nothing if the call was answered
 	r, err := c.invoke()
 	switch {
 	case c.ctx.Err() != nil:
 		c.finish(context.Cause(c.ctx))
 		return
 	case err != nil:
-		r = failure(err)
+		r = errorResult(err)
 	case r == nil:
-		r = failure(c.ended())
+		r = errorResult(c.noAnswerError())
 	}
 	if r.Stream == nil && len(r.Text) > largeText && !r.Paged {
 		text := r.Text
@@ -94,24 +94,29 @@ func (c *call) run() {
 	c.respond(&transport.Frame{Head: append(appendEscaped(c.responseStart(r.IsError), []byte(r.Text)), ending...), Paged: r.Paged})
 }
 
-func (c *call) ended() error { return fmt.Errorf("the tool %s ended without an answer", c.tool.Name) }
+// noAnswerError returns the error for a tool that ended its goroutine without an answer.
+func (c *call) noAnswerError() error {
+	return fmt.Errorf("the tool %s ended without an answer", c.tool.Name)
+}
 
 // invoke runs the tool. A panic fails only this call, and its text is not shown to the client.
 func (c *call) invoke() (r *Result, err error) {
 	defer func() {
 		if recover() != nil {
-			r, err = nil, c.panicked()
+			r, err = nil, c.panicError()
 		}
 	}()
 	return c.tool.Run(c.ctx, &c.request)
 }
 
-func (c *call) panicked() error {
-	c.s.panicked(c.tool.Name)
+// panicError counts a panic of the tool and returns the error for the model, which does not have the panic's text.
+func (c *call) panicError() error {
+	c.s.countPanic(c.tool.Name)
 	return fmt.Errorf("the tool %s failed because of a mistake in itself; other calls are not affected. Try other arguments, or another tool", c.tool.Name)
 }
 
-func failure(err error) *Result {
+// errorResult returns the result with isError that tells a model of err.
+func errorResult(err error) *Result {
 	text := err.Error()
 	if text == "" {
 		text = fmt.Sprintf("the tool failed and did not say why (%T)", err)
@@ -169,7 +174,7 @@ func (c *call) stream(r *Result) {
 		return
 	}
 	if empty {
-		f := failure(err)
+		f := errorResult(err)
 		c.reply(true, []byte(f.Text))
 		return
 	}
@@ -190,13 +195,13 @@ func (c *call) stream(r *Result) {
 	c.to.Done(pipe.close())
 }
 
-// produce lets the tool write its text into pipe, and closes produced.
+// produce lets the tool write its text into pipe. It closes produced when the tool has ended.
 func (c *call) produce(ctx context.Context, r *Result, pipe *conduit, produced chan struct{}) {
-	err := c.ended() // the error if Stream ends its goroutine
+	err := c.noAnswerError() // the error if Stream ends its goroutine
 	defer close(produced)
 	defer func() {
 		if recover() != nil {
-			err = c.panicked()
+			err = c.panicError()
 		}
 		c.freeSlot()
 		pipe.end([]byte(ending), err)

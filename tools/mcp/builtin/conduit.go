@@ -47,8 +47,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Write implements io.Writer for the tool. It waits while heldBytes are not read yet, and fails once the reader has closed or the context
-// has ended.
+// Write implements io.Writer for the tool. It waits while heldBytes are not read yet, and fails once the reader or the context has ended.
 func (c *conduit) Write(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
@@ -86,7 +85,7 @@ func (c *conduit) tryWrite(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// end ends the writing: behind the text the reader gets tail or, if err is not nil, err instead.
+// end ends the text: after it the reader gets tail, or err if that is not nil.
 func (c *conduit) end(tail []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +96,7 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// waitForFirst waits for the first bytes or the end. whole says that everything is in memory, empty that nothing came before err.
+// waitForFirst waits for the first bytes or the end. whole means that all of the text is in memory, empty that there was none before err.
 func (c *conduit) waitForFirst() (whole, empty bool, err error) {
 	for {
 		c.mu.Lock()
@@ -149,8 +148,7 @@ func (c *conduit) tryRead(p []byte) (int, error) {
 	return n, nil
 }
 
-// close ends the reading: later writes fail. It returns the error why the answer was not written whole; nil if it was, or if only the
-// reader gave up.
+// close ends the reading: later writes fail. It returns the error why the answer was not written whole; nil if it was, or the reader gave up.
 func (c *conduit) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -97,7 +97,7 @@ func (t *Tool) check() error {
 		return t.fault
 	case t.Name == "" || len(t.Name) > maxName:
 		return fmt.Errorf("a name is 1 to %d characters, this is %d", maxName, len(t.Name))
-	case strings.ContainsFunc(t.Name, unusual):
+	case strings.ContainsFunc(t.Name, isUnusual):
 		return fmt.Errorf("a name is of the characters A-Z, a-z, 0-9, _ and - only: others are refused by the providers of models")
 	case len(t.Description) > MaxDescription:
 		return fmt.Errorf("its description is %d bytes, and clients cut at %d; shorten it", len(t.Description), MaxDescription)
@@ -121,7 +121,8 @@ func (t *Tool) check() error {
 	return nil
 }
 
-func unusual(r rune) bool {
+// isUnusual reports whether a character is not allowed in a tool's name.
+func isUnusual(r rune) bool {
 	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
 

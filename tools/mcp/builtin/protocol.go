@@ -31,10 +31,10 @@ type params struct {
 	token                                          []byte // raw
 }
 
+// modern reports whether the request is of the sessionless version.
 func (p *params) modern() bool { return p.version >= "2026" }
 
-// read sets the members of p that the params of a request have; a missing or null params sets none. Its error names the member that is
-// wrong.
+// read sets the members of p that the params of a request have; missing or null params set none. The error names the wrong member.
 func (p *params) read(m *transport.Message) error {
 	at := m.Head.Params
 	if at.IsZero() || string(at.Of(m.Raw)) == "null" {
@@ -169,7 +169,7 @@ func (s *Server) answerList(p *params, m *transport.Message, to transport.Receiv
 	go func() { // the client may send on before it reads
 		defer func() {
 			if recover() != nil {
-				s.panicked("")
+				s.countPanic("")
 			}
 		}()
 		if modern {

@@ -122,8 +122,7 @@ func (s *Server) forget(c *call) {
 	s.mu.Unlock()
 }
 
-// cancelCalls cancels the calls for which which returns true; closes also closes the server. There are few calls, so checking all of them
-// is cheaper than an index.
+// cancelCalls cancels the calls for which which returns true; closes also closes the server. They are few.
 func (s *Server) cancelCalls(cause error, which func(*call) bool, closes bool) {
 	var ends []*call
 	s.mu.Lock()
@@ -139,13 +138,15 @@ func (s *Server) cancelCalls(cause error, which func(*call) bool, closes bool) {
 	}
 }
 
+// event journals that a call of a tool was refused or failed, if there is a journal.
 func (s *Server) event(tool, why string) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(journal.ToolRefused{Server: s.o.Name, Tool: limit.Short(tool, maxName), Why: why})
 	}
 }
 
-func (s *Server) panicked(tool string) {
+// countPanic counts and journals a panic of a tool.
+func (s *Server) countPanic(tool string) {
 	s.panics.Add(1)
 	s.event(tool, "internal")
 }
@@ -159,7 +160,7 @@ type connection struct {
 // Join returns another connection, for a gateway that gives each of its clients one.
 func (w *connection) Join() transport.Peer { return w.s.Dial() }
 
-// Send implements [transport.Peer].
+// Send implements [transport.Peer]: it answers requests, cancels calls that a notification names, and drops everything else.
 func (w *connection) Send(ctx context.Context, m transport.Message, to transport.Receiver) {
 	switch {
 	case m.Head.Kind == jsonrpc.Notification && m.Head.Method == "notifications/cancelled":
@@ -182,7 +183,7 @@ func (w *connection) Listen(ctx context.Context, _ http.Header, to transport.Rec
 	})
 }
 
-// Close implements [transport.Peer].
+// Close implements [transport.Peer]: it cancels the calls that came over the connection.
 func (w *connection) Close() error {
 	w.closed.Store(true)
 	w.s.cancelCalls(errClosed, func(c *call) bool { return c.w == w }, false)

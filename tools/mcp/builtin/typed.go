@@ -105,7 +105,7 @@ func simplifySchema(s *jsonschema.Schema, t reflect.Type) {
 	if len(s.Types) == 0 {
 		s.Types = nil
 	}
-	if readsItself(t) {
+	if decodesItself(t) {
 		return
 	}
 	switch t.Kind() {
@@ -124,8 +124,8 @@ func simplifySchema(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// readsItself reports whether a type decodes JSON by a method of its own.
-func readsItself(t reflect.Type) bool {
+// decodesItself reports whether a type decodes JSON by a method of its own.
+func decodesItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }

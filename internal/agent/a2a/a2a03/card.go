@@ -60,10 +60,10 @@ func Card(card *sdk.AgentCard) ([]byte, error) {
 		Documentation: card.DocumentationURL, IconURL: card.IconURL, Name: card.Name, Provider: card.Provider,
 		Signatures: card.Signatures, Version: card.Version, Skills: []bothSkill{}, Capabilities: card.Capabilities,
 		Extended: card.Capabilities.ExtendedAgentCard, Interfaces: card.SupportedInterfaces, Requirements: card.SecurityRequirements,
-		ProtocolVersion: Version, Security: requirements(card.SecurityRequirements),
+		ProtocolVersion: Version, Security: oldSecurity(card.SecurityRequirements),
 	}
 	for _, s := range card.Skills {
-		out.Skills = append(out.Skills, bothSkill{s, requirements(s.SecurityRequirements)})
+		out.Skills = append(out.Skills, bothSkill{s, oldSecurity(s.SecurityRequirements)})
 	}
 	for _, i := range card.SupportedInterfaces {
 		switch {
@@ -90,7 +90,7 @@ func Card(card *sdk.AgentCard) ([]byte, error) {
 	return json.MarshalIndent(out, "", "  ")
 }
 
-func requirements(list sdk.SecurityRequirementsOptions) []security {
+func oldSecurity(list sdk.SecurityRequirementsOptions) []security {
 	var out []security
 	for _, r := range list {
 		out = append(out, security(r))

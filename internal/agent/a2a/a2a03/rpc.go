@@ -29,7 +29,7 @@ func RPC(o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req rpcRequest
 		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-			answerRPC(w, rpcAnswer{Error: wireerror.RPC(parseError(err))})
+			writeRPC(w, rpcAnswer{Error: wireerror.RPC(parseError(err))})
 			return
 		}
 		failed := func(err error) rpcAnswer { return rpcAnswer{ID: req.ID, Error: wireerror.RPC(err)} }
@@ -53,11 +53,11 @@ func RPC(o Options) http.Handler {
 		}); err != nil {
 			answer = failed(err)
 		}
-		answerRPC(w, answer)
+		writeRPC(w, answer)
 	})
 }
 
-func answerRPC(w http.ResponseWriter, a rpcAnswer) {
+func writeRPC(w http.ResponseWriter, a rpcAnswer) {
 	a.Version = "2.0"
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(a) // a client that is gone needs no answer

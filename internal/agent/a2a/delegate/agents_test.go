@@ -179,7 +179,7 @@ func FuzzCard(f *testing.F) {
 		if len(c.skills) > maxSkills {
 			t.Errorf("%d skills", len(c.skills))
 		}
-		if _, err := c.serve(&peer{a: a}); err != nil {
+		if _, err := c.newServer(&peer{a: a}); err != nil {
 			t.Errorf("a card that was read makes no tools: %v", err)
 		}
 	})

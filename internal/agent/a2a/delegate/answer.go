@@ -63,7 +63,7 @@ func (x *exchange) setStatus(s sdk.TaskStatus, about map[string]any) {
 				break
 			}
 		}
-		text = valid(text, maxStatus)
+		text = cleanText(text, maxStatus)
 	}
 	if text != "" || s.State != x.state {
 		x.state, x.status = s.State, text
@@ -102,7 +102,7 @@ func (x *exchange) storeArtifact(a *sdk.Artifact, more bool) {
 		x.pile.dropped++
 		return
 	case at == nil:
-		at = &artifact{id: a.ID, name: valid(a.Name, 128)}
+		at = &artifact{id: a.ID, name: cleanText(a.Name, 128)}
 		x.artifacts = append(x.artifacts, at)
 	case !more:
 		at.pieces = nil
@@ -130,10 +130,10 @@ func textOf(p *sdk.Part) string {
 	}
 	about := "file"
 	if p.Filename != "" {
-		about += " " + valid(p.Filename, 128)
+		about += " " + cleanText(p.Filename, 128)
 	}
 	if p.MediaType != "" {
-		about += " (" + valid(p.MediaType, 128) + ")"
+		about += " (" + cleanText(p.MediaType, 128) + ")"
 	}
 	switch c := p.Content.(type) {
 	case sdk.Text:
@@ -141,7 +141,7 @@ func textOf(p *sdk.Part) string {
 	case sdk.Data:
 		return jsonOf(c.Value)
 	case sdk.URL:
-		return fmt.Sprintf("[%s at %s]", about, valid(string(c), 2048))
+		return fmt.Sprintf("[%s at %s]", about, cleanText(string(c), 2048))
 	case sdk.Raw:
 		if utf8.Valid(c) {
 			return string(c)
@@ -219,14 +219,14 @@ func (x *exchange) result() *builtin.Result {
 	}
 	if x.pile.size > largeAnswer {
 		r.Stream = func(_ context.Context, w io.Writer) error {
-			defer x.pile.close()
+			defer x.pile.closeFile()
 			return write(w)
 		}
 		return r
 	}
 	var b strings.Builder
 	_ = write(&b) // of memory to memory
-	x.pile.close()
+	x.pile.closeFile()
 	r.Text = b.String()
 	return r
 }

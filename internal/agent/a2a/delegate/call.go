@@ -26,8 +26,8 @@ const (
 	cancelTime = 5 * time.Second
 )
 
-// sessionKey returns the key of the session that a call belongs to, for [Agent.begin] and [Agent.keep]; nil for an HTTP client without a
-// session, because others may use the same connection.
+// sessionKey returns the key of the session that a call belongs to, for the tables of [Agent]; nil for an HTTP client without a session,
+// because others may use the same connection.
 func (p *peer) sessionKey(ctx context.Context, c *builtin.Call) any {
 	if of := agent.SessionOf(ctx); of != nil {
 		return of
@@ -38,8 +38,9 @@ func (p *peer) sessionKey(ctx context.Context, c *builtin.Call) any {
 	return p
 }
 
-// ask sends a message to the agent and returns its answer as the result of the tool call.
-func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in arguments) (*builtin.Result, error) {
+// askAgent sends the message of a tool call to the agent, waits until its task is over or waits for the client, and returns the answer as
+// the call's result. An error is text for the model, as for too many hops.
+func (p *peer) askAgent(ctx context.Context, c *card, call *builtin.Call, in arguments) (*builtin.Result, error) {
 	hops := a2a.Hops(ctx)
 	refuse := func(why, text string) error {
 		if p.a.o.Journal != nil {
@@ -60,29 +61,29 @@ func (p *peer) ask(ctx context.Context, c *card, call *builtin.Call, in argument
 		return nil, refuse("busy", fmt.Sprintf("%d calls to the agent are open, and no more are made: wait for one of them to end, then call again", maxCalls))
 	}
 	key := p.sessionKey(ctx, call)
-	contextID, task := p.a.begin(key, call.Tool, sdk.TaskID(in.Task))
+	contextID, task := p.a.beginCall(key, call.Tool, sdk.TaskID(in.Task))
 	x := &exchange{a: p.a, card: c, call: call, pile: pile{dir: p.a.o.TempDir}}
-	err := x.run(ctx, message(in.Message, contextID, task, hops))
+	err := x.sendAndFollow(ctx, newMessage(in.Message, contextID, task, hops))
 	if err != nil && x.events == 0 && in.Task == "" && contextID != "" && isRefusal(err) {
 		// It does not know the context or the task any more. It took nothing on, so it is asked anew.
-		err = x.run(ctx, message(in.Message, "", "", hops))
+		err = x.sendAndFollow(ctx, newMessage(in.Message, "", "", hops))
 	}
 	w := waiting{tool: call.Tool}
 	if err == nil && isWaiting(x.state) {
 		w.id = x.task
 	}
-	p.a.keep(key, contextID, x.context, w)
+	p.a.recordAnswer(key, contextID, x.context, w)
 	switch {
 	case err == nil:
 		return x.result(), nil
 	case ctx.Err() != nil:
 		x.cancel(ctx)
 	}
-	x.pile.close()
+	x.pile.closeFile()
 	return nil, err
 }
 
-func message(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessageRequest {
+func newMessage(text, contextID string, task sdk.TaskID, hops int) *sdk.SendMessageRequest {
 	m := sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart(text))
 	m.ContextID, m.TaskID = contextID, task
 	m.Metadata = map[string]any{a2a.MetadataHops: hops + 1}
@@ -121,22 +122,23 @@ type exchange struct {
 	pile      pile
 }
 
-// settled reports whether the exchange is over: with a message, the end of the task, or a task that waits for its client.
-func (x *exchange) settled() bool {
+// isSettled reports whether nothing more is to come: the agent has answered with a message, the task has ended, or it waits for its client.
+func (x *exchange) isSettled() bool {
 	return x.answered || x.state.Terminal() || isWaiting(x.state) && !x.stale
 }
 
-// run sends the message and follows its task until that is settled. It returns an error when the agent cannot be reached or ctx ends.
-func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
+// sendAndFollow sends the message and follows its task until that is over or waits for the client. It returns an error when the agent
+// cannot be reached or ctx ends.
+func (x *exchange) sendAndFollow(ctx context.Context, m *sdk.SendMessageRequest) error {
 	x.stale = m.Message.TaskID != ""
 	var err error
 	if x.card.streaming {
-		err = x.follow(x.card.client.SendStreamingMessage(ctx, m))
+		err = x.readStream(x.card.client.SendStreamingMessage(ctx, m))
 	} else {
-		err = x.send(ctx, m)
+		err = x.sendOnce(ctx, m)
 	}
 	wait, lost, since := x.a.firstPause, 0, time.Now()
-	for !x.settled() {
+	for !x.isSettled() {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -154,7 +156,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 		}
 		wait = min(2*wait, 20*x.a.firstPause)
 		if before := x.events; x.card.streaming {
-			_ = x.follow(x.card.client.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: x.task}))
+			_ = x.readStream(x.card.client.SubscribeToTask(ctx, &sdk.SubscribeToTaskRequest{ID: x.task}))
 			if x.events > before+1 { // more than the task as it is
 				wait = x.a.firstPause
 			}
@@ -167,7 +169,7 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 			x.handleEvent(task)
 		case errors.Is(err, sdk.ErrTaskNotFound):
 			return fmt.Errorf("the agent %s does not know the task %s any more: what came of it is not known", x.a.o.Name, x.task)
-		case x.settled(): // as the stream said
+		case x.isSettled(): // as the stream said
 		default:
 			if lost++; lost >= maxLost && ctx.Err() == nil {
 				return fmt.Errorf("the connection to the agent %s was lost, and it was not reached again for %v (%w): what came of the task %s is not known",
@@ -178,8 +180,8 @@ func (x *exchange) run(ctx context.Context, m *sdk.SendMessageRequest) error {
 	return nil
 }
 
-// send sends the message to an agent that does not stream, and takes the task that comes back at once; run polls it then.
-func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
+// sendOnce sends the message to an agent that does not stream, and stores the task that comes back at once; the caller polls it.
+func (x *exchange) sendOnce(ctx context.Context, m *sdk.SendMessageRequest) error {
 	m.Config = &sdk.SendMessageConfig{ReturnImmediately: true}
 	sent, err := x.card.client.SendMessage(ctx, m)
 	if err != nil {
@@ -189,13 +191,13 @@ func (x *exchange) send(ctx context.Context, m *sdk.SendMessageRequest) error {
 	return nil
 }
 
-// follow handles the events of a stream until it ends or the exchange is settled, and then returns nil; it returns the error of the stream.
-func (x *exchange) follow(events iter.Seq2[sdk.Event, error]) error {
+// readStream handles the events of a stream. It returns nil when the stream ends or no more of it is needed, else the stream's error.
+func (x *exchange) readStream(events iter.Seq2[sdk.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		if x.handleEvent(e); x.settled() {
+		if x.handleEvent(e); x.isSettled() {
 			return nil
 		}
 	}
@@ -205,7 +207,7 @@ func (x *exchange) follow(events iter.Seq2[sdk.Event, error]) error {
 // cancel asks the agent to cancel the task if it has not ended, because its caller has gone. It waits for up to cancelTime even if ctx has
 // ended. Errors are ignored.
 func (x *exchange) cancel(ctx context.Context) {
-	if x.task == "" || x.settled() {
+	if x.task == "" || x.isSettled() {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)

@@ -152,12 +152,12 @@ func (a *Agent) skillTools(about *sdk.AgentCard) []skill {
 		}
 		taken[name] = true
 		var b strings.Builder
-		b.WriteString(valid(s.Description, maxSkillText))
+		b.WriteString(cleanText(s.Description, maxSkillText))
 		for i, example := range s.Examples[:min(len(s.Examples), 3)] {
-			b.WriteString([]string{"\nExamples: ", "; ", "; "}[i] + valid(example, 120))
+			b.WriteString([]string{"\nExamples: ", "; ", "; "}[i] + cleanText(example, 120))
 		}
-		fmt.Fprintf(&b, "\nAsks the agent %s. It sees the message and not this conversation: say in it what is wanted, and all that it has to know. What you asked it before it remembers.", valid(about.Name, 64))
-		out = append(out, skill{name: name, title: valid(s.Name, 128), description: strings.TrimSpace(b.String())})
+		fmt.Fprintf(&b, "\nAsks the agent %s. It sees the message and not this conversation: say in it what is wanted, and all that it has to know. What you asked it before it remembers.", cleanText(about.Name, 64))
+		out = append(out, skill{name: name, title: cleanText(s.Name, 128), description: strings.TrimSpace(b.String())})
 	}
 	return out
 }
@@ -173,7 +173,8 @@ func toolName(name string) string {
 	}, name)
 }
 
-func valid(text string, maxBytes int) string {
+// cleanText returns a text from a card as valid UTF-8 without white space at its ends, cut to maxBytes.
+func cleanText(text string, maxBytes int) string {
 	return limit.Short(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")), maxBytes)
 }
 
@@ -183,9 +184,9 @@ type arguments struct {
 	Task    string `json:"task,omitempty" jsonschema:"Only to answer a question of the agent: the task that its result named"`
 }
 
-// serve returns an MCP server, for one client, with the card's skills as its tools.
-func (c *card) serve(p *peer) (*builtin.Server, error) {
-	o := builtin.Options{Name: p.a.o.Name, Title: valid(c.about.Name, 128), Version: valid(c.about.Version, 64), Journal: p.a.o.Journal, MaxCalls: maxCalls}
+// newServer returns an MCP server, for one client, with the card's skills as its tools.
+func (c *card) newServer(p *peer) (*builtin.Server, error) {
+	o := builtin.Options{Name: p.a.o.Name, Title: cleanText(c.about.Name, 128), Version: cleanText(c.about.Version, 64), Journal: p.a.o.Journal, MaxCalls: maxCalls}
 	if n := len(c.about.Skills); n > maxSkills {
 		o.Instructions = fmt.Sprintf("The agent has %d skills; the tools are the first %d.", n, maxSkills)
 	}
@@ -193,7 +194,7 @@ func (c *card) serve(p *peer) (*builtin.Server, error) {
 		o.Tools = append(o.Tools, builtin.Typed(builtin.Tool{
 			Name: s.name, Title: s.title, Description: s.description, Hints: builtin.Hints{Destructive: true, OpenWorld: true},
 		}, func(ctx context.Context, call *builtin.Call, in arguments) (*builtin.Result, error) {
-			return p.ask(withoutSDKLog(ctx), c, call, in)
+			return p.askAgent(withoutSDKLog(ctx), c, call, in)
 		}))
 	}
 	return builtin.New(o)

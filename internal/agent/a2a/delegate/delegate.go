@@ -97,7 +97,7 @@ func (a *Agent) Dial() transport.Peer { return &peer{a: a} }
 
 // Close closes idle connections to the agent. Whoever has dialled peers closes them before.
 func (a *Agent) Close() error {
-	a.gate.closeIdle()
+	a.gate.closeIdleConnections()
 	return nil
 }
 
@@ -113,9 +113,9 @@ type waiting struct {
 	tool string
 }
 
-// begin returns the context id of a session's conversation and the waiting task that its next message answers. It takes that task off the
+// beginCall returns the context id of a session's conversation and the waiting task that its next message answers. It takes that task off the
 // list: the one named, or if named is "", one of the same tool, else any. For an unknown session it returns "" and named.
-func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
+func (a *Agent) beginCall(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s, ok := a.sessions.Get(key)
@@ -135,9 +135,9 @@ func (a *Agent) begin(key any, tool string, named sdk.TaskID) (contextID string,
 	return s.context, named
 }
 
-// keep records after a call that the session has the context answered, and that task w waits for the session's next message if w has an id.
-// A context that another call has set meanwhile stays. sent is the context that this call began with.
-func (a *Agent) keep(key any, sent, answered string, w waiting) {
+// recordAnswer records after a call that the session has the context answered, and that task w waits for the session's next message if w
+// has an id. A context that another call has set meanwhile stays. sent is the context that this call began with.
+func (a *Agent) recordAnswer(key any, sent, answered string, w waiting) {
 	if key == nil || answered == "" {
 		return
 	}
@@ -238,7 +238,7 @@ func (p *peer) connect(ctx context.Context, fresh bool) (transport.Peer, error) 
 	case p.card == c, p.server != nil && p.server.Stats().Open > 0: // a new card waits for the end of the calls
 		return p.conn, nil
 	}
-	server, err := c.serve(p)
+	server, err := c.newServer(p)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (g *gate) closeIdle() {
+func (g *gate) closeIdleConnections() {
 	if t, ok := g.elsewhere.(*http.Transport); ok {
 		t.CloseIdleConnections()
 	}
@@ -184,7 +184,7 @@ func (p *pile) reset() {
 	}
 }
 
-func (p *pile) close() {
+func (p *pile) closeFile() {
 	if p.file != nil {
 		_ = p.file.Close()
 		_ = os.Remove(p.file.Name()) // there is none, but on Windows

@@ -113,7 +113,7 @@ func (s *Store) save(e *entry, raw []byte, synced bool) error {
 	if !synced {
 		kept = atomicfile.Volatile // a state between others: the next one that counts is synced
 	}
-	return atomicfile.Replacement{Root: s.root, Name: e.name(), Perm: 0o600, Kept: kept, Temporary: e.key + temporary + rand.Text()}.Write(raw)
+	return atomicfile.Replacement{Root: s.root, Name: e.fileName(), Perm: 0o600, Kept: kept, Temporary: e.key + temporary + rand.Text()}.Write(raw)
 }
 
 // setAside renames a damaged file and returns its new name. The caller holds mu, so that nobody makes a file of the old name meanwhile.

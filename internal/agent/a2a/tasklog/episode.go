@@ -44,17 +44,17 @@ func (l *Log) countMissed(why State, seq uint64, dropped bool) {
 		l.episode = episode{open: true, why: why, from: seq, since: time.Now()}
 		l.stats.Episodes++
 		l.set.counts.episodes.Add(1)
-		l.note(journal.AgentQueueClosed{Agent: l.set.options.Name, Task: clip(l.task), Why: string(why), Seq: seq})
+		l.addNotice(journal.AgentQueueClosed{Agent: l.set.options.Name, Task: clipName(l.task), Why: string(why), Seq: seq})
 	}
 	l.episode.missed++
 	l.stats.Missed++
 	l.set.counts.missed.Add(1)
 	if dropped {
-		l.drop()
+		l.countDropped()
 	}
 }
 
-func (l *Log) drop() {
+func (l *Log) countDropped() {
 	l.episode.dropped++
 	l.stats.Dropped++
 	l.set.counts.dropped.Add(1)
@@ -63,7 +63,7 @@ func (l *Log) drop() {
 // dropMissed counts a record that leaves the log as lost, if it was missed in this episode.
 func (l *Log) dropMissed(rec *Record) {
 	if l.episode.open && rec.missed && l.episode.from != 0 && rec.Seq >= l.episode.from {
-		l.drop()
+		l.countDropped()
 	}
 }
 
@@ -71,8 +71,8 @@ func (l *Log) dropMissed(rec *Record) {
 func (l *Log) endEpisode() {
 	e := l.episode
 	l.episode = episode{}
-	l.note(journal.AgentQueueReopened{
-		Agent: l.set.options.Name, Task: clip(l.task), Why: string(e.why),
+	l.addNotice(journal.AgentQueueReopened{
+		Agent: l.set.options.Name, Task: clipName(l.task), Why: string(e.why),
 		Missed: e.missed, Dropped: e.dropped, Closed: time.Since(e.since),
 	})
 }
@@ -88,12 +88,13 @@ func (l *Log) endRemoved() {
 	}
 	e := l.episode
 	l.episode = episode{}
-	l.note(journal.AgentQueueRemoved{
-		Agent: l.set.options.Name, Task: clip(l.task), Why: string(e.why), Missed: e.missed, Dropped: e.dropped,
+	l.addNotice(journal.AgentQueueRemoved{
+		Agent: l.set.options.Name, Task: clipName(l.task), Why: string(e.why), Missed: e.missed, Dropped: e.dropped,
 	})
 }
 
-func (l *Log) note(e journal.Event) {
+// addNotice queues an event for the journal. Beyond maxNotices it is only counted.
+func (l *Log) addNotice(e journal.Event) {
 	if len(l.notices.waiting) == maxNotices {
 		l.set.counts.untold.Add(1)
 		return
@@ -154,4 +155,4 @@ func (s *Logs) journalEvent(e journal.Event) {
 // maxName bounds an id in the journal, in bytes.
 const maxName = 64
 
-func clip(s string) string { return limit.Clip(s, maxName) }
+func clipName(s string) string { return limit.Clip(s, maxName) }

@@ -28,7 +28,7 @@ func (s *Store) makeRoom(need int64, keep *entry, out *evictions) {
 		if !many && s.bytes+need <= int64(s.o.MaxBytes) {
 			return
 		}
-		victim := s.victim(keep)
+		victim := s.chooseVictim(keep)
 		if victim == nil {
 			return
 		}
@@ -44,9 +44,9 @@ func (s *Store) makeRoom(need int64, keep *entry, out *evictions) {
 	}
 }
 
-// victim returns the ended task that changed longest ago, or if none has ended, any such task; nil if there is none. It skips keep and
-// entries that are being written.
-func (s *Store) victim(keep *entry) (found *entry) {
+// chooseVictim returns the ended task that changed longest ago, or if none has ended, any such task; nil if there is none. It skips keep
+// and entries that are being written.
+func (s *Store) chooseVictim(keep *entry) (found *entry) {
 	for _, e := range s.tasks {
 		if e == keep || e.busy {
 			continue
@@ -82,12 +82,12 @@ func (s *Store) evict(e *entry, into *journal.AgentTasksEvicted) {
 	if !e.task.Ended {
 		into.Running++
 	}
-	s.unlink(e)
-	s.drop(e)
+	s.removeFile(e)
+	s.forgetEntry(e)
 }
 
-// drop removes an entry from the tables, with its unsaved content. The caller removes its file.
-func (s *Store) drop(e *entry) {
+// forgetEntry removes an entry from the tables, with its unsaved content. The caller removes its file.
+func (s *Store) forgetEntry(e *entry) {
 	delete(s.tasks, e.task.ID)
 	s.bytes -= e.size
 	if e.raw != nil && s.root != nil {
@@ -96,10 +96,10 @@ func (s *Store) drop(e *entry) {
 	e.raw = nil
 }
 
-// unlink removes the file of an entry. If that fails, the next process finds the task again.
-func (s *Store) unlink(e *entry) {
+// removeFile removes the file of an entry. If that fails, the next process finds the task again.
+func (s *Store) removeFile(e *entry) {
 	if s.root != nil {
-		_ = s.root.Remove(e.name())
+		_ = s.root.Remove(e.fileName())
 	}
 }
 
@@ -118,8 +118,8 @@ func (s *Store) Remove(id string) bool {
 	if s.tasks[id] != e || s.shut {
 		return false
 	}
-	s.unlink(e)
-	s.drop(e)
+	s.removeFile(e)
+	s.forgetEntry(e)
 	return true
 }
 

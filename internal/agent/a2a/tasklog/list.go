@@ -46,7 +46,7 @@ type Page struct {
 	Next  string // "" on the last page
 }
 
-func (q *Query) fits(t *Task) bool {
+func (q *Query) matches(t *Task) bool {
 	return (q.Context == "" || q.Context == t.Context) && (q.Owner == "" || q.Owner == t.Owner) &&
 		(q.State == "" || q.State == t.State) && !(q.Running && t.Ended) &&
 		!t.Time.Before(q.After)
@@ -113,7 +113,7 @@ func (s *Store) List(ctx context.Context, q Query) (Page, error) {
 		}
 		t, err := s.Get(ctx, c.id)
 		switch {
-		case err == nil && q.fits(&t):
+		case err == nil && q.matches(&t):
 			page.Tasks = append(page.Tasks, t)
 			bytes += c.size
 		case err != nil && !errors.Is(err, ErrNotFound):
@@ -141,7 +141,7 @@ func (s *Store) matching(q *Query, from listPosition) (list []candidate, total i
 	}
 	s.sweep(&out)
 	for _, e := range s.tasks {
-		if e.task.Version == 0 || !q.fits(&e.task) {
+		if e.task.Version == 0 || !q.matches(&e.task) {
 			continue
 		}
 		total++
@@ -194,7 +194,7 @@ func (r *ring) at(i int) *Record { return &r.records[(r.head+i)%len(r.records)] 
 // one record that is needed.
 func (r *ring) push(rec Record, maxCapacity int) {
 	if r.n == len(r.records) { // grows by doubling, so that a short task stays small
-		r.resize(min(max(2*len(r.records), minRing), max(maxCapacity, r.n+1)))
+		r.setCapacity(min(max(2*len(r.records), minRing), max(maxCapacity, r.n+1)))
 	}
 	r.n++
 	*r.at(r.n - 1) = rec
@@ -210,7 +210,7 @@ func (r *ring) pop() Record {
 	r.n--
 	r.bytes -= rec.size()
 	if len(r.records) > minRing && r.n <= len(r.records)/4 {
-		r.resize(len(r.records) / 2)
+		r.setCapacity(len(r.records) / 2)
 	}
 	return rec
 }
@@ -218,7 +218,7 @@ func (r *ring) pop() Record {
 // minRing is the first size of a ring, in records.
 const minRing = 8
 
-func (r *ring) resize(size int) {
+func (r *ring) setCapacity(size int) {
 	records := make([]Record, size)
 	for i := range r.n {
 		records[i] = *r.at(i)

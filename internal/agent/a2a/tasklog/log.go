@@ -77,7 +77,7 @@ func (l *Log) publish(apply func(seq uint64) ([]byte, bool)) uint64 {
 		l.countLate()
 		return 0
 	}
-	l.add(Record{Seq: seq, Time: time.Now(), Payload: payload, Terminal: terminal})
+	l.addRecord(Record{Seq: seq, Time: time.Now(), Payload: payload, Terminal: terminal})
 	return seq
 }
 
@@ -90,9 +90,9 @@ func (l *Log) countLate() {
 	}
 }
 
-// add appends a record, and drops the oldest ones to make room for it. A record that is too large is only counted, unless it is the last
-// one of the task. The caller holds mu.
-func (l *Log) add(rec Record) {
+// addRecord appends a record, and drops the oldest ones to make room for it. A record that is too large is only counted, unless it is the
+// last one of the task. The caller holds mu.
+func (l *Log) addRecord(rec Record) {
 	l.last = rec.Seq
 	l.stats.Appended++
 	l.set.counts.appended.Add(1)
@@ -112,7 +112,7 @@ func (l *Log) add(rec Record) {
 	} else {
 		before := l.ring.bytes
 		for l.ring.n > 0 && (l.ring.n >= o.MaxEvents || l.ring.bytes+rec.size() > int64(o.MaxBytes)) {
-			l.evict()
+			l.evictOldest()
 		}
 		l.ring.push(rec, o.MaxEvents)
 		l.set.total.Add(l.ring.bytes - before)
@@ -120,8 +120,8 @@ func (l *Log) add(rec Record) {
 	l.wakeReaders()
 }
 
-// evict removes the oldest record. The caller holds mu and corrects the total of all logs.
-func (l *Log) evict() {
+// evictOldest removes the oldest record. The caller holds mu and corrects the total of all logs.
+func (l *Log) evictOldest() {
 	rec := l.ring.pop()
 	l.stats.Evicted++
 	l.set.counts.evicted.Add(1)
@@ -150,6 +150,7 @@ func (l *Log) State() State {
 	return l.state()
 }
 
+// state returns [Ended] after the last event, [Unread] if there were readers and none is left, else [Open]. The caller holds mu.
 func (l *Log) state() State {
 	switch {
 	case l.ended:
@@ -179,10 +180,10 @@ func (l *Log) shrink() bool {
 	defer l.mu.Unlock()
 	before := l.ring.bytes
 	for l.ring.n > 1 {
-		l.evict()
+		l.evictOldest()
 	}
 	if l.ring.bytes == before && l.ring.n == 1 && !l.ring.at(0).Terminal {
-		l.evict()
+		l.evictOldest()
 		l.wakeReaders() // who waits for it hears of the gap
 	}
 	l.set.total.Add(l.ring.bytes - before)
@@ -253,15 +254,15 @@ func encode(t *Task) ([]byte, error) {
 		Time: t.Time, Seq: t.Seq, Version: t.Version, Changed: t.Changed.UnixNano(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("task %q: %w", clip(t.ID), err) // a year beyond 9999
+		return nil, fmt.Errorf("task %q: %w", clipName(t.ID), err) // a year beyond 9999
 	}
 	raw := make([]byte, firstLength, firstLength+len(line)+1+len(t.Body))
 	raw = append(append(append(raw, line...), '\n'), t.Body...)
-	return seal(raw), nil
+	return writeChecksum(raw), nil
 }
 
-// seal fills in the first line of a file, for which there is room at the beginning of raw, and returns raw.
-func seal(raw []byte) []byte {
+// writeChecksum fills in the first line of a file, for which there is room at the beginning of raw, and returns raw.
+func writeChecksum(raw []byte) []byte {
 	rest := raw[firstLength:]
 	copy(raw, fmt.Sprintf(firstLine, checksum(rest), len(rest)))
 	return raw

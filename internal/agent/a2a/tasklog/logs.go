@@ -53,7 +53,7 @@ func (s *Logs) open(task string, after uint64) (*Log, []*Log, error) {
 			return nil, gone, ErrFull
 		}
 		gone = append(gone, oldest)
-		s.forget(oldest)
+		s.forgetLog(oldest)
 	}
 	l := &Log{set: s, task: task, last: after}
 	s.logs[task] = l
@@ -72,13 +72,14 @@ func (s *Logs) takeExpired(keep string) (removed []*Log) {
 		l.mu.Unlock()
 		if over && task != keep {
 			removed = append(removed, l)
-			s.forget(l)
+			s.forgetLog(l)
 		}
 	}
 	return removed
 }
 
-func (s *Logs) forget(l *Log) {
+// forgetLog takes a log out of the set and counts that. The caller holds mu.
+func (s *Logs) forgetLog(l *Log) {
 	delete(s.logs, l.task)
 	s.counts.logsEvicted.Add(1)
 }
@@ -111,7 +112,7 @@ func (s *Logs) reclaim(l *Log) {
 		s.mu.Lock()
 		oldest := s.oldestEnded(l)
 		if oldest != nil {
-			s.forget(oldest)
+			s.forgetLog(oldest)
 		}
 		s.mu.Unlock()
 		switch {

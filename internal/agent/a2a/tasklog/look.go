@@ -52,7 +52,7 @@ func Look(dir string, most int) ([]Summary, error) {
 			}
 		}
 		if len(files) > 4*most+batch {
-			files = newest(files, most)
+			files = newestFiles(files, most)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -62,7 +62,7 @@ func Look(dir string, most int) ([]Summary, error) {
 		}
 	}
 	var list []Summary
-	for _, info := range newest(files, most) {
+	for _, info := range newestFiles(files, most) {
 		if s, err := summaryOf(root, info.Name()); err == nil {
 			s.Bytes = info.Size()
 			list = append(list, s)
@@ -72,7 +72,7 @@ func Look(dir string, most int) ([]Summary, error) {
 	return list, nil
 }
 
-func newest(files []fs.FileInfo, most int) []fs.FileInfo {
+func newestFiles(files []fs.FileInfo, most int) []fs.FileInfo {
 	sorting.By(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	return files[:min(len(files), most)]
 }

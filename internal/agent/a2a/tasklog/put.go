@@ -38,7 +38,7 @@ func (s *Store) check(ctx context.Context, t *Task) error {
 		return err
 	}
 	if int64(len(t.Body)) > int64(s.o.MaxTask) {
-		return fmt.Errorf("%w: task %q has %s, at most %s are kept", ErrTooLarge, clip(t.ID), limit.Bytes(len(t.Body)).Human(), s.o.MaxTask.Human())
+		return fmt.Errorf("%w: task %q has %s, at most %s are kept", ErrTooLarge, clipName(t.ID), limit.Bytes(len(t.Body)).Human(), s.o.MaxTask.Human())
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (s *Store) Create(ctx context.Context, t Task) (int64, error) {
 		return 0, ErrClosed
 	case s.tasks[t.ID] != nil:
 		s.mu.Unlock()
-		return 0, fmt.Errorf("task %q: %w", clip(t.ID), ErrExists)
+		return 0, fmt.Errorf("task %q: %w", clipName(t.ID), ErrExists)
 	}
 	e := &entry{task: Task{ID: t.ID}, key: keyOf(t.ID), busy: true}
 	e.writing.Lock()
@@ -65,7 +65,7 @@ func (s *Store) Create(ctx context.Context, t Task) (int64, error) {
 	s.stats.Created++
 	t.Version, t.Changed = 1, s.tick()
 	s.mu.Unlock()
-	return s.put(e, t)
+	return s.putVersion(e, t)
 }
 
 // Update replaces a task whose version is still t.Version (0 means any) and returns the new version. Its errors are [ErrNotFound],
@@ -91,13 +91,13 @@ func (s *Store) Update(ctx context.Context, t Task) (int64, error) {
 		s.stats.Conflict++
 		now := e.task.Version
 		s.mu.Unlock()
-		return 0, fmt.Errorf("task %q has version %d, not %d: %w", clip(t.ID), now, t.Version, ErrConflict)
+		return 0, fmt.Errorf("task %q has version %d, not %d: %w", clipName(t.ID), now, t.Version, ErrConflict)
 	}
 	e.busy = true
 	s.stats.Updated++
 	t.Version, t.Changed = e.task.Version+1, s.tick()
 	s.mu.Unlock()
-	return s.put(e, t)
+	return s.putVersion(e, t)
 }
 
 // missingError returns the error for an unknown task: [ErrNotFound], or [ErrClosed] if the store is closed.
@@ -107,11 +107,11 @@ func (s *Store) missingError(id string) error {
 	if s.shut {
 		return ErrClosed
 	}
-	return fmt.Errorf("task %q: %w", clip(id), ErrNotFound)
+	return fmt.Errorf("task %q: %w", clipName(id), ErrNotFound)
 }
 
-// put stores a version of a task and returns its number. The caller holds e.writing and has set e.busy.
-func (s *Store) put(e *entry, t Task) (int64, error) {
+// putVersion stores a version of a task and returns its number. The caller holds e.writing and has set e.busy.
+func (s *Store) putVersion(e *entry, t Task) (int64, error) {
 	raw, err := encode(&t)
 	if err != nil {
 		s.mu.Lock()
@@ -243,7 +243,7 @@ func (s *Store) Get(ctx context.Context, id string) (Task, error) {
 		}
 	}
 	if err != nil {
-		return Task{}, fmt.Errorf("task %q: %w", clip(id), err)
+		return Task{}, fmt.Errorf("task %q: %w", clipName(id), err)
 	}
 	return t, nil
 }
@@ -262,7 +262,7 @@ func (s *Store) fetch(e *entry) (Task, error) {
 		raw = bytes.Clone(raw)
 	} else {
 		var err error
-		if raw, err = s.readTask(e.name()); err != nil {
+		if raw, err = s.readTask(e.fileName()); err != nil {
 			return Task{}, err
 		}
 	}
@@ -285,7 +285,7 @@ func (s *Store) forgetDamaged(e *entry, why error) error {
 		return ErrNotFound
 	}
 	aside, moved := s.setAside(e.key)
-	s.drop(e)
+	s.forgetEntry(e)
 	store.PruneDamaged(s.root)
 	s.mu.Unlock()
 	s.tellDamaged(aside, why, moved)

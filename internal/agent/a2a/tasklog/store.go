@@ -154,7 +154,7 @@ type entry struct {
 	busy bool   // it is being written, and must not be evicted
 }
 
-func (e *entry) name() string { return e.key + taskSuffix }
+func (e *entry) fileName() string { return e.key + taskSuffix }
 
 // OpenStore opens the store in o.Dir and reads the headers of its tasks. Damaged files are set aside and counted. An [ErrLocked] means that
 // another process has it open.

@@ -52,8 +52,7 @@ const (
 	DefaultProbe     = 5 * time.Second
 )
 
-// Bounds that no option changes. Messages beyond them are refused or, if they need no edit, passed on while they
-// arrive.
+// Bounds that no option changes. Larger messages are refused or, if they need no edit, passed on.
 const (
 	maxControl  = 4 << 20 // bytes of an answer that is read here, of an input_required result
 	maxURIs     = 1000    // resources subscribed to, per session
@@ -97,8 +96,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// token returns an unguessable text: 256 random bits.
-func token() string {
+// newToken returns an unguessable text of 256 random bits.
+func newToken() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])

@@ -14,8 +14,7 @@ type clientCapabilities struct {
 	roots, sampling, form, url bool
 }
 
-// readClientCapabilities reads the raw capabilities of a client of either kind of version. An elicitation object without members means
-// forms, in both.
+// readClientCapabilities reads the raw capabilities of a client of either kind of version. An empty elicitation object means forms.
 func readClientCapabilities(capabilities []byte) clientCapabilities {
 	var a clientCapabilities
 	for m, err := range members(capabilities) {
@@ -86,8 +85,7 @@ func modernCapabilities(capabilities []byte) ([]byte, error) {
 	return out, nil
 }
 
-// legacyCapabilities returns the capabilities of a modern server as a legacy client gets them: without tasks, whose messages differ between
-// the versions.
+// legacyCapabilities returns the capabilities of a modern server as a legacy client gets them: without tasks, which differ between versions.
 func legacyCapabilities(capabilities []byte) ([]byte, error) {
 	if !isObject(capabilities) {
 		return []byte("{}"), nil

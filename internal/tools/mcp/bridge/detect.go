@@ -52,7 +52,7 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	case a := <-discovered:
 		return a.version(o.Server)
 	case <-bounded.Done():
-		return Unknown, o.noAnswer(ctx)
+		return Unknown, o.noAnswerError(ctx)
 	case <-silent.C:
 	}
 	header := first.Header.Clone()
@@ -66,12 +66,12 @@ func Detect(ctx context.Context, next transport.Peer, first transport.Message, o
 	case a := <-initialized:
 		return a.version(o.Server) // its result has no supportedVersions, a refusal may have the code of a version
 	case <-bounded.Done():
-		return Unknown, o.noAnswer(ctx)
+		return Unknown, o.noAnswerError(ctx)
 	}
 }
 
-// noAnswer returns the error for a missing answer: that of ctx if it has ended, else that the server did not answer in time.
-func (o *Options) noAnswer(ctx context.Context) error {
+// noAnswerError returns the error for a missing answer: that of ctx if it has ended, else that the server did not answer in time.
+func (o *Options) noAnswerError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -86,7 +86,7 @@ type reply struct {
 
 // askInBackground sends a request of the bridge itself in a new goroutine; the channel gets its outcome.
 func askInBackground(ctx context.Context, next transport.Peer, first transport.Message, method string, params []byte) <-chan reply {
-	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+token()[:8]))
+	id := jsonrpc.ID(rawjson.Quote(nil, "plimsoll-probe-"+newToken()[:8]))
 	got := make(chan reply, 1)
 	go func() {
 		var r reply
@@ -147,7 +147,7 @@ func versionOf(message []byte) ProtocolVersion {
 	if json.Unmarshal(message, &r) != nil {
 		// data may be anything; the code alone decides.
 		code, ok := errorCode(message)
-		if ok && modernCode(code) {
+		if ok && isModernCode(code) {
 			return Sessionless
 		}
 		return WithSessions
@@ -158,7 +158,7 @@ func versionOf(message []byte) ProtocolVersion {
 	switch {
 	case r.Result != nil && modern(r.Result.SupportedVersions):
 		return Sessionless
-	case r.Error == nil || !modernCode(int64(r.Error.Code)):
+	case r.Error == nil || !isModernCode(int64(r.Error.Code)):
 		return WithSessions
 	case r.Error.Code == jsonrpc.CodeVersion && len(r.Error.Data.Supported) > 0 && !modern(r.Error.Data.Supported):
 		return WithSessions // the server knows the sessionless version and does not offer it
@@ -166,8 +166,8 @@ func versionOf(message []byte) ProtocolVersion {
 	return Sessionless
 }
 
-// modernCode reports whether an error code is one that only 2026-07-28 defines.
-func modernCode(code int64) bool {
+// isModernCode reports whether an error code is one that only 2026-07-28 defines.
+func isModernCode(code int64) bool {
 	return code == jsonrpc.CodeHeader || code == jsonrpc.CodeCapability || code == jsonrpc.CodeVersion
 }
 

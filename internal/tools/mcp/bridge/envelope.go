@@ -30,8 +30,8 @@ type envelope struct {
 // maxKey is the length of the longest key that is recognised, with its quotes and every letter escaped.
 const maxKey = 2 + 6*len("method")
 
-// settled reports whether the rest of the message needs no edits.
-func (e *envelope) settled() bool {
+// needsNoEdits reports whether the rest of the message can pass unchanged.
+func (e *envelope) needsNoEdits() bool {
 	return e.sawID && e.sawResult && !e.drop
 }
 
@@ -161,6 +161,7 @@ func (e *envelope) beginValue(dst []byte) []byte {
 	return dst
 }
 
+// endValue ends the value of a member; the old id is then over.
 func (e *envelope) endValue() {
 	if e.drop && e.depth == 1 {
 		e.drop = false
@@ -173,7 +174,7 @@ func (e *envelope) editFrame(f *transport.Frame) *transport.Frame {
 	if f.Rest == nil {
 		return out
 	}
-	if e.settled() {
+	if e.needsNoEdits() {
 		out.Rest = f.Rest
 		return out
 	}
@@ -193,7 +194,7 @@ type editedRest struct {
 
 // Read returns the rest of the message with the edits made. Once nothing more is to be edited, it reads straight from the source.
 func (r *editedRest) Read(p []byte) (int, error) {
-	if r.e.settled() && len(r.ready) == 0 && r.err == nil {
+	if r.e.needsNoEdits() && len(r.ready) == 0 && r.err == nil {
 		return r.from.Read(p)
 	}
 	for len(r.ready) == 0 {

@@ -13,8 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// exchange is one request of a legacy client: it is at the server or, between two rounds, the client is asked for the input that the server
-// needs.
+// exchange is one request of a legacy client: it is at the server or, between two rounds, asks the client for input.
 type exchange struct {
 	l      *legacy
 	to     transport.Receiver
@@ -122,8 +121,7 @@ func (x *exchange) deliver(f *transport.Frame) {
 	}
 }
 
-// finish ends the exchange, unless it is over: the client gets the frame f, if not nil, and Done(err). Requests for input that are still open are
-// cancelled at the client.
+// finish ends the exchange, unless it is over: the client gets the frame f, if not nil, and Done(err). Open requests for input are cancelled.
 func (x *exchange) finish(f *transport.Frame, err error) {
 	x.mu.Lock()
 	if x.over {
@@ -242,20 +240,20 @@ func (x *exchange) finishWith(f *transport.Frame) {
 			}
 		}
 	}
-	if x.current() != x.m.Head.ID {
+	if x.currentID() != x.m.Head.ID {
 		f = (&envelope{id: []byte(x.m.Head.ID)}).editFrame(f)
 	}
 	x.finish(f, nil)
 }
 
-func (x *exchange) current() jsonrpc.ID {
+// currentID returns the id of the present round at the server.
+func (x *exchange) currentID() jsonrpc.ID {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.id
 }
 
-// roundDone ends the exchange if the round with this id ended without an answer, and the client is not being asked for input. err is the reason
-// or nil.
+// roundDone ends the exchange if the round with this id ended without an answer, and no input is awaited. err is the reason or nil.
 func (x *exchange) roundDone(id jsonrpc.ID, err error) {
 	x.mu.Lock()
 	waits := x.id != id || x.wanted != nil || x.timer != nil

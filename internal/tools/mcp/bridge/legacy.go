@@ -19,7 +19,7 @@ import (
 // it is added to every request.
 func Legacy(next transport.Peer, o Options) transport.Peer {
 	l := &legacy{
-		o: o.withDefaults(), next: next, prefix: "plimsoll-" + token()[:16] + "-",
+		o: o.withDefaults(), next: next, prefix: "plimsoll-" + newToken()[:16] + "-",
 		calls: make(map[jsonrpc.ID]*exchange), asked: make(map[jsonrpc.ID]*exchange),
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
@@ -27,6 +27,7 @@ func Legacy(next transport.Peer, o Options) transport.Peer {
 	return l
 }
 
+// legacy is one client's session over a sessionless server.
 type legacy struct {
 	o                 Options
 	next              transport.Peer

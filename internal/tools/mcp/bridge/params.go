@@ -66,6 +66,7 @@ func setMeta(params []byte, pairs ...pair) ([]byte, error) {
 	return rawjson.Set(params, "_meta", meta)
 }
 
+// A pair is a member of an object, with a raw value.
 type pair struct {
 	key   string
 	value []byte
@@ -115,6 +116,7 @@ func fail(code int, format string, a ...any) *failure {
 	return &failure{code: code, text: fmt.Sprintf(format, a...)}
 }
 
+// response returns the failure as the response to the request id.
 func (f *failure) response(id jsonrpc.ID) []byte {
 	return jsonrpc.ErrorResponse(id, f.code, f.text, f.data)
 }

@@ -249,8 +249,7 @@ func (n *subscriptionRelay) notifyClient(f *transport.Frame) {
 	}
 }
 
-// reopenIfBroken is called when a subscription has ended. If the server ended the current one, it is opened again after a pause: after a restart
-// the server has none.
+// reopenIfBroken is called when a subscription has ended. If the server ended the current one, it is opened again after a pause.
 func (n *subscriptionRelay) reopenIfBroken(s *stream, ctx context.Context) {
 	s.once.Do(func() { close(s.granted) })
 	n.mu.Lock()

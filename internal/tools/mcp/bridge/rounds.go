@@ -86,7 +86,7 @@ func (x *exchange) clientParams(method string, params []byte) []byte {
 	if mode, _ := rawjson.Text(params, "mode"); method != "elicitation/create" || mode != "url" {
 		return bytes.Clone(params)
 	}
-	id := token()
+	id := newToken()
 	out, err := rawjson.Set(params, "elicitationId", rawjson.Quote(nil, id))
 	if err != nil {
 		return bytes.Clone(params)

@@ -78,8 +78,8 @@ func (c *call) end(err error) {
 	c.to.Done(err)
 }
 
-// progressed restarts the timeout of the request.
-func (c *call) progressed(after time.Duration) {
+// restartTimeout restarts the timeout of the request.
+func (c *call) restartTimeout(after time.Duration) {
 	c.deliveryMu.Lock()
 	defer c.deliveryMu.Unlock()
 	if c.timer != nil && !c.over {
@@ -154,6 +154,7 @@ func (s *Server) sendCancelled(c *call, why error) {
 	s.pushLocked(&entry{raw: jsonrpc.NewRequest("", "notifications/cancelled", params)})
 }
 
+// A recentState says how a request ended.
 type recentState uint8
 
 const (
@@ -161,10 +162,10 @@ const (
 	late                 // cancelled: an answer may still come, and is dropped
 )
 
-// maxRecent bounds the ids of ended requests that are remembered, to tell a second answer and a late one from an answer to a request that
-// never was.
+// maxRecent bounds the ids of ended requests that are remembered, to tell a second or late answer from one to no request.
 const maxRecent = 1024
 
+// recent remembers how the last requests ended.
 type recent struct {
 	states map[jsonrpc.ID]recentState
 	ring   []jsonrpc.ID

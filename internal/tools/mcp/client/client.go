@@ -38,19 +38,20 @@ type client struct {
 	bytes     int      // in waiting
 }
 
-// Bounds of the messages that wait for a listener, in messages and bytes: enough for those that a server sends
-// before its client listens.
+// Bounds of the messages that wait for a listener, in messages and bytes: enough for those sent before it listens.
 const (
 	maxWaiting      = 64
 	maxWaitingBytes = 64 << 10
 )
 
+// A listener is a client's stream for messages that belong to no request.
 type listener struct {
 	to         transport.Receiver
 	deliveryMu sync.Mutex
 	over       bool
 }
 
+// receive passes a message on, unless the listener has finished.
 func (l *listener) receive(f *transport.Frame) {
 	l.deliveryMu.Lock()
 	defer l.deliveryMu.Unlock()
@@ -143,7 +144,7 @@ func (c *client) sendRequest(ctx context.Context, m transport.Message, to transp
 		return
 	}
 	if s.o.Shared {
-		raw = rename(m, token, r)
+		raw = rewriteIDs(m, token, r)
 	}
 	if err := s.enqueue(ctx, &entry{raw: raw, call: r}); err != nil {
 		s.removeOpen(r)

@@ -63,8 +63,7 @@ func (s *Server) dispatchWhole(g *generation, line []byte) {
 	s.dispatch(g, &transport.Frame{Head: line}, h)
 }
 
-// dispatchLarge dispatches a message of which only the beginning is in memory. If that does not show whom the message is for, it goes to a file
-// first.
+// dispatchLarge dispatches a message of which only the beginning is in memory. If that does not show its receiver, it goes to a file.
 func (s *Server) dispatchLarge(g *generation, head []byte, rest io.Reader) {
 	f := &transport.Frame{Head: head, Rest: rest}
 	start := f.Start()
@@ -190,7 +189,7 @@ func (s *Server) deliverNotification(f *transport.Frame, h jsonrpc.Head) {
 		if c != nil {
 			if with = string(c.original); h.Method == "notifications/progress" {
 				with = c.originalToken
-				c.progressed(s.o.Timeout)
+				c.restartTimeout(s.o.Timeout)
 			}
 			if with != key {
 				f.Head = splice(f.Head, rawjson.Edit{Span: at, With: []byte(with)})
@@ -302,7 +301,7 @@ func (s *Server) dispatchFromFile(g *generation, f *transport.Frame) {
 		return
 	}
 	rest := io.Reader(file)
-	if c := s.owner(h.ID); h.Kind == jsonrpc.Response && c != nil && c.id != c.original {
+	if c := s.openCall(h.ID); h.Kind == jsonrpc.Response && c != nil && c.id != c.original {
 		// The client's own id takes the place of ours, in the stream.
 		tail := io.NewSectionReader(file, id.End, n-id.End)
 		rest = io.MultiReader(io.NewSectionReader(file, 0, id.Start), strings.NewReader(string(c.original)), tail)
@@ -317,7 +316,8 @@ func (s *Server) dispatchFromFile(g *generation, f *transport.Frame) {
 	s.dispatch(g, &transport.Frame{Head: head[:read], Rest: rest}, h)
 }
 
-func (s *Server) owner(id jsonrpc.ID) *call {
+// openCall returns the open request with an id; nil if there is none.
+func (s *Server) openCall(id jsonrpc.ID) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open[id]
@@ -327,6 +327,7 @@ func (s *Server) owner(id jsonrpc.ID) *call {
 // notification, the subscriptions/listen request that it belongs to.
 const subscription = "io.modelcontextprotocol/subscriptionId"
 
+// progressToken returns the span of the progress token in a request; zero if there is none.
 func progressToken(raw []byte) rawjson.Span {
 	return rawjson.Get(raw, "params", "_meta", "progressToken")
 }
@@ -363,8 +364,8 @@ func hasPlainMembers(raw []byte) bool {
 	return true
 }
 
-// rename returns a request with the id and progress token of c for the server; token is where the client's token is.
-func rename(m transport.Message, token rawjson.Span, c *call) []byte {
+// rewriteIDs returns a request with the id and progress token of c in place of the client's; token is the span of the client's token.
+func rewriteIDs(m transport.Message, token rawjson.Span, c *call) []byte {
 	edits := []rawjson.Edit{{Span: m.Head.IDAt, With: []byte(c.id)}}
 	if !token.IsZero() {
 		edits = append(edits, rawjson.Edit{Span: token, With: []byte(c.token)})

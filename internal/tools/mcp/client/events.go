@@ -11,11 +11,10 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// lingerTime bounds how long a stream stays open behind its response: if the server ends it itself, the connection can be used for the next
-// request.
+// lingerTime bounds how long a stream stays open behind its response: if the server ends it, the connection can be used again.
 const lingerTime = 500 * time.Millisecond
 
-// state holds the progress of an exchange's answer.
+// state tells how far the answer of an exchange has come.
 type state struct {
 	once     sync.Once
 	timer    *time.Timer
@@ -40,8 +39,7 @@ func (x *exchange) withTimeout(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// receive passes a frame to the receiver, and returns the error with which the frame broke off. The timeout is stopped meanwhile, and starts
-// again afterwards.
+// receive passes a frame to the receiver, and returns the error with which the frame broke off. The timeout starts again afterwards.
 func (x *exchange) receive(f *transport.Frame) (broken error) {
 	if x.timer != nil {
 		x.timer.Stop()

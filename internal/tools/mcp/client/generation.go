@@ -41,6 +41,7 @@ type generation struct {
 	gone           chan struct{} // the process has ended and everything it wrote was read
 }
 
+// write writes a message as a line to the server.
 func (g *generation) write(raw []byte) error { return jsonrpc.WriteLine(g.p.Stdin, raw, nil) }
 
 // serverRequests are the ids of the server's requests that the client has not answered yet.
@@ -63,6 +64,7 @@ func (a *serverRequests) add(id jsonrpc.ID) {
 	a.ids[id] = true
 }
 
+// take removes the id of a request of the server that the client answers, and reports whether it was known.
 func (a *serverRequests) take(id jsonrpc.ID) bool {
 	known := a.ids[id]
 	delete(a.ids, id)
@@ -249,8 +251,7 @@ func (s *Server) stopRun(g *generation) {
 	<-g.gone
 }
 
-// watchRun reads the server's output and waits for the end of this run. Then it records the end, ends the requests that are open in it, and closes
-// g.gone.
+// watchRun reads the server's output and waits for the end of this run. Then it records the end, ends the open requests, and closes g.gone.
 func (s *Server) watchRun(g *generation) {
 	exited, drained := make(chan struct{}), make(chan struct{})
 	var failed error

@@ -61,8 +61,7 @@ type Remote struct {
 // every event. A Remote keeps nothing of such clients and may serve many. A message without a Header is from a client that does not use
 // HTTP: then the Remote is the HTTP client for it, and keeps its session.
 //
-// If initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET gives their endpoint, a client without HTTP is
-// connected by that transport.
+// If initialize is refused as servers of the HTTP+SSE transport (2024-11-05) do, and GET gives their endpoint, that transport is used.
 //
 // A POST is sent once. Redirects are followed to the same origin, and only those that keep the method; others are the server's answer.
 func HTTP(o HTTPOptions) (*Remote, error) {
@@ -70,7 +69,7 @@ func HTTP(o HTTPOptions) (*Remote, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("the URL of the MCP server %s must be http://HOST/PATH or https://HOST/PATH", o.Name)
 	}
-	r := &Remote{o: o, url: u, noise: newNoise(o.Name, o.Journal)}
+	r := &Remote{o: o, url: u, noise: newNoiseCounter(o.Name, o.Journal)}
 	client := http.Client{}
 	if o.Client != nil {
 		client = *o.Client
@@ -200,6 +199,7 @@ func (r *Remote) Close() error {
 	return nil
 }
 
+// fallbackServer returns the connection by the HTTP+SSE transport; nil if there is none.
 func (r *Remote) fallbackServer() *Server {
 	r.mu.Lock()
 	defer r.mu.Unlock()

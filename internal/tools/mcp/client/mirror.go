@@ -21,6 +21,7 @@ const (
 // mirrors maps the name of a tool to the arguments that are repeated in headers.
 type mirrors map[string][]binding
 
+// A binding names a header and the path of the argument that it repeats.
 type binding struct {
 	header string
 	path   []string
@@ -66,8 +67,7 @@ func primitive(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// headerValue returns text as the value of a header: unchanged if every server reads that the same way, else in the base64 form of the
-// specification.
+// headerValue returns text as the value of a header: unchanged if every server reads it alike, else in the specification's base64 form.
 func headerValue(text string) string {
 	const open, closing = "=?base64?", "?="
 	plain := strings.Trim(text, " \t") == text && !(strings.HasPrefix(text, open) && strings.HasSuffix(text, closing))
@@ -148,6 +148,7 @@ type toolListReader struct {
 	r *Remote
 }
 
+// Receive passes the list on, after it has learned the headers.
 func (l *toolListReader) Receive(f *transport.Frame) {
 	// The tools of a list that is too large only lose their mirrored headers.
 	if f.ReadAll(maxListed) == nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// noiseCounter counts bytes that a server sent and that are not a message for any client. It writes at most one event a second of each
-// kind.
+// noiseCounter counts bytes that a server sent and that are not a message for any client. At most one event a second is written of each kind.
 type noiseCounter struct {
 	server  string
 	journal *journal.Journal
@@ -21,7 +20,8 @@ type noiseCounter struct {
 	last    map[string]time.Time
 }
 
-func newNoise(server string, j *journal.Journal) *noiseCounter {
+// newNoiseCounter returns a counter for a server; j may be nil.
+func newNoiseCounter(server string, j *journal.Journal) *noiseCounter {
 	return &noiseCounter{server: server, journal: j, bytes: map[string]int64{}, last: map[string]time.Time{}}
 }
 

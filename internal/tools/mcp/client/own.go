@@ -42,8 +42,7 @@ func (x *exchange) deliverJSON(answer *http.Response) error {
 	return x.receive(f)
 }
 
-// deliverStream passes on an answer that is a stream of events, and resumes a broken one if the server allows that. It returns the error for
-// Done.
+// deliverStream passes on an answer that is a stream of events, and resumes a broken one if possible. It returns the error for Done.
 func (x *exchange) deliverStream(ctx context.Context, answer *http.Response) error {
 	err := x.readEvents(ctx, answer.Body, false)
 	_, modern := rawjson.Text(x.m.Raw, "params", "_meta", metaVersion)

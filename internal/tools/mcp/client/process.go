@@ -54,8 +54,7 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// Lost reports that a server ended before it answered a request. The request was not sent again: the server may have done what it asked
-// for.
+// Lost reports that a server ended before it answered a request. It was not sent again: the server may have acted on it.
 type Lost struct {
 	Server string
 	Reason string // how the server ended
@@ -71,8 +70,7 @@ func (e *Lost) Error() string {
 	return text
 }
 
-// Unavailable reports that a server cannot be started or does not stay up, so that a message
-// was not sent.
+// Unavailable reports that a server cannot be started or does not stay up, and a message was not sent.
 type Unavailable struct {
 	Server string
 	Reason string
@@ -106,8 +104,7 @@ func (e *TimeoutError) Error() string {
 // Timeout implements net.Error's method.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// Exec returns a function that starts a program, without limits. template is copied for each start; only its Path, Args, Env, Dir and Err are
-// used.
+// Exec returns a function that starts a program, without limits. Only Path, Args, Env, Dir and Err of template are used.
 func Exec(template *exec.Cmd) func(context.Context) (*Process, error) {
 	return func(ctx context.Context) (*Process, error) {
 		if err := ctx.Err(); err != nil {

@@ -42,8 +42,7 @@ func passHeader(from http.Header) http.Header {
 	return h
 }
 
-// do makes one request and returns the answer, uncompressed. written, if not nil, is called once the request was written. The error is
-// Unreachable, CutError or the cause of ctx.
+// do makes a request to the server's own address; see doAt.
 func (r *Remote) do(ctx context.Context, method string, header http.Header, body []byte, written func()) (*http.Response, error) {
 	return r.doAt(ctx, r.url, method, header, body, written)
 }

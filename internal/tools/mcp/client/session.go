@@ -131,6 +131,7 @@ type followedDone struct {
 	over chan struct{}
 }
 
+// Done passes err on and then closes over.
 func (f *followedDone) Done(err error) {
 	f.Receiver.Done(err)
 	close(f.over)
@@ -157,8 +158,7 @@ func (x *exchange) finishAccepted(ctx context.Context, sent http.Header, answer 
 	x.finish(nil)
 }
 
-// takeSession stores the session that the answer to initialize begins, and has its version read from the answer. For any other message it does
-// nothing.
+// takeSession stores the session that the answer to initialize begins, and has its version read from the answer. Other messages are ignored.
 func (r *Remote) takeSession(x *exchange, h http.Header) {
 	if x.m.Head.Method != "initialize" {
 		return

@@ -15,8 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
-// endpointWait bounds the wait for the address to which a client of the HTTP+SSE transport (2024-11-05) sends messages. It is the first
-// event of the stream.
+// endpointWait bounds the wait for the address to which a client of the HTTP+SSE transport (2024-11-05) sends messages.
 const endpointWait = 10 * time.Second
 
 // mayBeSSETransport reports whether the status of an answer to initialize is one with which servers of the HTTP+SSE transport answer a POST
@@ -134,10 +133,11 @@ func (o *sseStream) copyEvents(events *sse.Reader, body io.Closer, in *io.PipeWr
 	}
 	_ = body.Close()
 	_ = in.Close() // a line that broke off has no newline
-	o.fail(err)
+	o.setEnded(err)
 }
 
-func (o *sseStream) fail(err error) {
+// setEnded records why the stream has ended. Only the first reason is kept, and the regular end is none.
+func (o *sseStream) setEnded(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil && err != io.EOF {
@@ -153,7 +153,7 @@ func (o *sseStream) Write(p []byte) (int, error) {
 		}
 		err := o.post(bytes.TrimSpace(o.line))
 		if o.line = o.line[:0]; err != nil {
-			o.fail(err)
+			o.setEnded(err)
 			return i, err
 		}
 	}

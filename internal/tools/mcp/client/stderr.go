@@ -115,8 +115,7 @@ func lastLines(text []byte) string {
 	return strings.Join(lines, " | ")
 }
 
-// lastLine returns the last line that is not empty, with control characters replaced by spaces. If it is longer than maxWords bytes, its middle is
-// cut out.
+// lastLine returns the last line that is not empty, with control characters replaced by spaces. Beyond maxWords bytes its middle is cut out.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if n := bytes.LastIndexByte(text, '\n'); n >= 0 {

@@ -99,7 +99,7 @@ func Stdio(o StdioOptions) *Server {
 		o.MaxFrame = DefaultMaxFrame
 	}
 	s := &Server{
-		o: o, noise: newNoise(o.Name, o.Journal),
+		o: o, noise: newNoiseCounter(o.Name, o.Journal),
 		wake: make(chan struct{}, 1), space: make(chan struct{}), over: make(chan struct{}),
 		open: map[jsonrpc.ID]*call{}, tokens: map[string]*call{}, recent: newRecent(),
 	}

@@ -24,7 +24,7 @@ type EventWriter struct {
 	buf   []byte
 }
 
-// NewEventWriter writes events to w and calls flush, if there is one, at the end of each.
+// NewEventWriter returns a writer of events to w that calls flush, unless it is nil, at the end of each.
 func NewEventWriter(w io.Writer, flush func() error) *EventWriter {
 	return &EventWriter{w: w, flush: flush}
 }

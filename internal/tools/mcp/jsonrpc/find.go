@@ -64,7 +64,7 @@ func (f *visitor) Value(literal, name []byte, _ byte) jsonstream.Action {
 	return jsonstream.Raw
 }
 
-// Piece implements [jsonstream.Visitor].
+// Piece implements [jsonstream.Visitor]: it keeps the beginning of the value under way, and its size.
 func (f *visitor) Piece(p []byte) {
 	f.size += int64(len(p))
 	f.word = append(f.word, p[:min(len(p), MaxIDBytes-len(f.word))]...)
@@ -95,5 +95,5 @@ func (f *visitor) End() {
 	}
 }
 
-// Leave implements [jsonstream.Visitor].
+// Leave implements [jsonstream.Visitor]; it does nothing.
 func (f *visitor) Leave() {}

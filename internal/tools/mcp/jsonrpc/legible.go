@@ -137,6 +137,7 @@ type legibleRest struct {
 	over bool
 }
 
+// Read reads the rest of the message, mended.
 func (l *legibleRest) Read(p []byte) (int, error) {
 	for len(l.out) == 0 {
 		if l.over {

@@ -36,7 +36,7 @@ type LineReader struct {
 	small   int // lines since the last that needed a grown buffer
 }
 
-// NewLineReader reads lines from src and holds at most hold bytes of each; 0 means [Hold].
+// NewLineReader returns a reader of the lines in src that holds at most maxHead bytes of each; 0 means [Hold].
 func NewLineReader(src io.Reader, maxHead int) *LineReader {
 	if maxHead <= 0 {
 		maxHead = Hold
@@ -228,6 +228,7 @@ func WriteLine(w io.Writer, head []byte, rest io.Reader) error {
 	return err
 }
 
+// flatten replaces line breaks in b by spaces.
 func flatten(b []byte) {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {

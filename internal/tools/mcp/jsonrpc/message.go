@@ -115,10 +115,9 @@ const (
 	CodeVersion    = -32022
 )
 
-// ErrorResponse makes the response that says a request failed. data is raw JSON; nil
-// leaves it out. An empty id becomes null.
+// ErrorResponse returns a response with an error. data is raw JSON; nil leaves it out. An empty id becomes null.
 func ErrorResponse(id ID, code int, text string, data []byte) []byte {
-	b := envelope(id)
+	b := beginResponse(id)
 	b = fmt.Appendf(b, `"error":{"code":%d,"message":`, code)
 	b = rawjson.Quote(b, text)
 	if data != nil {
@@ -127,13 +126,13 @@ func ErrorResponse(id ID, code int, text string, data []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// ResultResponse makes the response with this result, which is raw JSON.
+// ResultResponse returns a response with this result, which is raw JSON.
 func ResultResponse(id ID, result []byte) []byte {
-	b := append(envelope(id), `"result":`...)
+	b := append(beginResponse(id), `"result":`...)
 	return append(append(b, result...), '}')
 }
 
-// NewRequest makes a request; params is raw JSON, nil leaves it out. An empty id makes it a notification.
+// NewRequest returns a request; params is raw JSON, nil leaves it out. An empty id makes it a notification.
 func NewRequest(id ID, method string, params []byte) []byte {
 	b := []byte(`{"jsonrpc":"2.0",`)
 	if id != "" {
@@ -147,7 +146,8 @@ func NewRequest(id ID, method string, params []byte) []byte {
 	return append(b, '}')
 }
 
-func envelope(id ID) []byte {
+// beginResponse returns the beginning of a response to the request id, up to its result or error; "" stands for null.
+func beginResponse(id ID) []byte {
 	if id == "" {
 		id = "null"
 	}
@@ -164,9 +164,8 @@ type Start struct {
 	Open string
 }
 
-// ScanStart reads the head of a message from its beginning, which may end anywhere: a
-// large result is a response before its end has come. It is not an error when nothing is
-// found; the whole message will tell.
+// ScanStart reads the head of a message of which only the beginning is at hand, which may end anywhere. What it does not find is zero,
+// which is no error.
 func ScanStart(begin []byte) Start {
 	var s Start
 	end, opening := 0, byte('{')
@@ -209,7 +208,7 @@ func ScanStart(begin []byte) Start {
 // openMember returns the key of the member that begins at byte at or later, if its value has begun too; "" otherwise. opening is the byte that
 // must come before the member.
 func openMember(begin []byte, at int, opening byte) string {
-	at = space(begin, at)
+	at = skipSpace(begin, at)
 	if at >= len(begin) || begin[at] != opening {
 		return ""
 	}
@@ -217,15 +216,15 @@ func openMember(begin []byte, at int, opening byte) string {
 	if err != nil || begin[key.Start] != '"' {
 		return ""
 	}
-	colon := space(begin, key.End)
-	if colon >= len(begin) || begin[colon] != ':' || space(begin, colon+1) >= len(begin) {
+	colon := skipSpace(begin, key.End)
+	if colon >= len(begin) || begin[colon] != ':' || skipSpace(begin, colon+1) >= len(begin) {
 		return ""
 	}
 	return string(rawjson.Unquote(nil, key.Of(begin)))
 }
 
-// space returns the end of the white space that begins at byte at.
-func space(b []byte, at int) int {
+// skipSpace returns the end of the white space that begins at byte at.
+func skipSpace(b []byte, at int) int {
 	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
 		at++
 	}

@@ -18,7 +18,7 @@ func (h *Handler) serveGet(c *conn, principal string) *Refusal {
 	if s.Passed {
 		return s.passStream(c, known, func(ctx context.Context, st *stream) { s.Peer.Listen(ctx, c.r.Header, st) })
 	}
-	if _, takesEvents := accepts(c.r.Header); !takesEvents {
+	if _, takesEvents := acceptedForms(c.r.Header); !takesEvents {
 		return &Refusal{Status: http.StatusNotAcceptable, Text: "the Accept header must list text/event-stream"}
 	}
 	st, rd := s.listening, newReader()
@@ -141,7 +141,7 @@ func (s *session) passStream(c *conn, known bool, ask func(context.Context, *str
 	s.h.background(func() {
 		defer func() {
 			if recover() != nil {
-				s.h.panicked()
+				s.h.countPanic()
 				st.Done(errFailed)
 			}
 		}()

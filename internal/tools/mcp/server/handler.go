@@ -135,7 +135,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case p == http.ErrAbortHandler: //nolint:errorlint // what net/http itself compares
 			panic(p)
 		default:
-			h.panicked()
+			h.countPanic()
 			if c.begun {
 				panic(http.ErrAbortHandler) // so that the client sees that the answer broke off
 			}
@@ -183,6 +183,7 @@ func (h *Handler) route(c *conn) *Refusal {
 
 const allowed = "GET, POST, DELETE"
 
+// notAllowed returns the refusal of an HTTP method; allow lists the ones that are allowed.
 func notAllowed(allow string) *Refusal {
 	return &Refusal{
 		Status: http.StatusMethodNotAllowed, Code: jsonrpc.CodeInvalidRequest, Text: "this method is not allowed here; messages are sent by POST",
@@ -209,8 +210,8 @@ func badRequest(code int, text string) *Refusal {
 	return &Refusal{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// refused writes an event for a message that was not passed on; why is its reason.
-func (h *Handler) refused(why string) {
+// journalRefused writes an event for a message that was not passed on; why is its reason.
+func (h *Handler) journalRefused(why string) {
 	if h.o.Journal != nil {
 		h.o.Journal.Append(journal.ToolRefused{Server: h.o.Name, Why: why})
 	}
@@ -220,13 +221,14 @@ func (h *Handler) refused(why string) {
 func (h *Handler) safely(f func()) {
 	defer func() {
 		if recover() != nil {
-			h.panicked()
+			h.countPanic()
 		}
 	}()
 	f()
 }
 
-func (h *Handler) panicked() {
+// countPanic counts and journals a panic.
+func (h *Handler) countPanic() {
 	h.panics.Add(1)
-	h.refused("internal")
+	h.journalRefused("internal")
 }

@@ -41,8 +41,7 @@ func isDate(s string) bool {
 	return true
 }
 
-// isModern reports whether a message is of a protocol version without sessions: it has its version in its header or _meta, or is
-// server/discover.
+// isModern reports whether a message is of a protocol version without sessions: by its header or _meta, or as server/discover.
 func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	if isModernVersion(header.Get(headerVersion)) {
 		return true
@@ -54,6 +53,7 @@ func isModern(header http.Header, message []byte, head jsonrpc.Head) bool {
 	return found || head.Method == "server/discover"
 }
 
+// metaText returns a string in the _meta of a message's params; false if there is none.
 func metaText(message []byte, head jsonrpc.Head, key string) (string, bool) {
 	if head.Params.IsZero() {
 		return "", false
@@ -61,6 +61,7 @@ func metaText(message []byte, head jsonrpc.Head, key string) (string, bool) {
 	return rawjson.Text(head.Params.Of(message), "_meta", key)
 }
 
+// mismatch returns the refusal of a request whose headers differ from its body.
 func mismatch(format string, args ...any) *Refusal {
 	return badRequest(jsonrpc.CodeHeader, "Header mismatch: "+fmt.Sprintf(format, args...))
 }

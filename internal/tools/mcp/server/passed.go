@@ -12,8 +12,8 @@ import (
 
 var errGone = errors.New("the client is gone")
 
-// ended returns the error that broke a message off; nil for io.EOF.
-func ended(err error) error {
+// readFailure returns err unless it is io.EOF, the regular end of a message.
+func readFailure(err error) error {
 	if err == io.EOF {
 		return nil
 	}
@@ -26,14 +26,13 @@ func isEvents(header http.Header) bool {
 	return err == nil && name == eventStream
 }
 
-// ours are the headers that belong to the connection with the sender of an answer (RFC 9110, 7.6.1), or that the answer here sets itself.
-var ours = map[string]bool{
+// ownHeaders are the headers that belong to the connection with the sender of an answer (RFC 9110, 7.6.1), or that the answer here sets itself.
+var ownHeaders = map[string]bool{
 	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Proxy-Authenticate": true, "Te": true, "Trailer": true,
 	"Transfer-Encoding": true, "Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Content-Type": true, "Date": true,
 }
 
-// setHeaders sets the headers of the answer and returns its status: those of the server if the session is passed through, else the session's id
-// and 200.
+// setHeaders sets the headers of the answer and returns its status: the server's if the session is passed through, else the id and 200.
 func (st *stream) setHeaders(c *conn) int {
 	s := st.s
 	header := c.w.Header()
@@ -57,7 +56,7 @@ func (st *stream) setHeaders(c *conn) int {
 	}
 	for name, values := range a.Header {
 		name = http.CanonicalHeaderKey(name)
-		if ours[name] || hop[name] {
+		if ownHeaders[name] || hop[name] {
 			continue
 		}
 		header[name] = values

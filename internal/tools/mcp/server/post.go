@@ -37,7 +37,7 @@ func (h *Handler) servePost(c *conn, principal string) *Refusal {
 	if bad != nil {
 		return bad
 	}
-	takesJSON, takesEvents := accepts(c.r.Header)
+	takesJSON, takesEvents := acceptedForms(c.r.Header)
 	if head.Kind == jsonrpc.Request && !takesJSON && !takesEvents {
 		bad = &Refusal{Status: http.StatusNotAcceptable, Text: "the Accept header must list application/json and text/event-stream"}
 	} else if isModern(c.r.Header, raw, head) {
@@ -72,14 +72,14 @@ func (h *Handler) postModern(c *conn, principal string, raw []byte, head jsonrpc
 	}
 	defer s.release()
 	if bad := checkModern(c.r.Header, raw, head, !s.Passed); bad != nil {
-		h.refused("protocol")
+		h.journalRefused("protocol")
 		return bad
 	}
 	if !s.Passed && h.o.InputSchema != nil && head.Method == "tools/call" {
 		params := head.Params.Of(raw)
 		tool, _ := rawjson.Text(params, "name")
 		if bad := checkMirrored(c.r.Header, params, h.o.InputSchema(principal, tool)); bad != nil {
-			h.refused("protocol")
+			h.journalRefused("protocol")
 			return bad
 		}
 	}
@@ -145,7 +145,7 @@ func (h *Handler) postLegacy(c *conn, principal string, raw []byte, head jsonrpc
 // sendAndServe sends a message to the server and serves the answer to the client. The stream of the answer gets the fields begins, known and
 // sessionID of like. A message that is not a request is answered with 202 once it was sent.
 func (s *session) sendAndServe(c *conn, raw []byte, head jsonrpc.Head, like *stream) *Refusal {
-	takesJSON, takesEvents := accepts(c.r.Header)
+	takesJSON, takesEvents := acceptedForms(c.r.Header)
 	ask := jsonrpc.ID("")
 	if head.Kind == jsonrpc.Request {
 		ask = head.ID
@@ -170,7 +170,7 @@ func (s *session) sendAndServe(c *conn, raw []byte, head jsonrpc.Head, like *str
 		stop := context.AfterFunc(s.ctx, cancel)
 		defer stop()
 	}
-	m := s.message(c, raw, head)
+	m := s.newMessage(c, raw, head)
 	if ask == "" && !s.Passed {
 		// Sent before the client gets 202, so that the client's next message comes after it.
 		defer st.detachReader(rd)
@@ -188,7 +188,7 @@ func (s *session) sendAndServe(c *conn, raw []byte, head jsonrpc.Head, like *str
 	s.h.background(func() {
 		defer func() {
 			if recover() != nil {
-				s.h.panicked()
+				s.h.countPanic()
 				st.Done(errFailed)
 			}
 		}()

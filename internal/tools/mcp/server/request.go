@@ -30,9 +30,8 @@ const (
 // maxSessionID bounds the session ids of servers that are remembered, in bytes.
 const maxSessionID = 1 << 10
 
-// accepts reports whether the client accepts each of the two forms of an answer. Without an Accept header it accepts both (RFC 9110,
-// 12.5.1).
-func accepts(header http.Header) (json, events bool) {
+// acceptedForms returns whether the client accepts JSON and event streams as an answer. Without Accept it takes both (RFC 9110, 12.5.1).
+func acceptedForms(header http.Header) (json, events bool) {
 	values := header.Values("Accept")
 	if len(values) == 0 {
 		return true, true
@@ -65,7 +64,7 @@ func (c *conn) readBody() (message []byte, free func(), bad *Refusal) {
 	h, r := c.h, c.r
 	max := h.o.MaxMessage
 	tooLarge := func() *Refusal {
-		h.refused("too_large")
+		h.journalRefused("too_large")
 		return &Refusal{
 			Status: http.StatusRequestEntityTooLarge, Code: jsonrpc.CodeInvalidRequest,
 			Text:   fmt.Sprintf("the message is larger than the %d bytes that are taken; send less in one message", max),
@@ -83,7 +82,7 @@ func (c *conn) readBody() (message []byte, free func(), bad *Refusal) {
 		if h.bodies.Add(n) <= h.o.MaxBodies {
 			return true
 		}
-		h.refused("busy")
+		h.journalRefused("busy")
 		bad = &Refusal{
 			Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: "too many messages are being taken at once; try again in a second",
 			Header: http.Header{"Retry-After": {"1"}, "Connection": {"close"}},
@@ -182,6 +181,7 @@ func (h *Handler) checkOrigin(r *http.Request) *Refusal {
 	return nil
 }
 
+// sameHost reports whether a host, with or without a port, is the one that is allowed; an allowed host without a port has any.
 func sameHost(allowed, got string) bool {
 	if strings.EqualFold(allowed, got) {
 		return got != ""

@@ -18,7 +18,7 @@ import (
 // wait also gets a stream, as its connection might be cut if it stayed silent.
 func (st *stream) serve(c *conn, rd *reader) {
 	defer st.detachReader(rd)
-	takesJSON, takesEvents := accepts(c.r.Header)
+	takesJSON, takesEvents := acceptedForms(c.r.Header)
 	pause := time.NewTimer(c.h.o.KeepAlive)
 	defer pause.Stop()
 	for {
@@ -107,8 +107,7 @@ func (st *stream) markRead(rd *reader, c *conn, err error) {
 	}
 }
 
-// releaseBig lets the goroutine that brought the message big go on, with the error of writing it. After an error rd is no longer the reader
-// of the stream.
+// releaseBig lets the goroutine that brought the message big go on, with the error of writing it. After an error rd reads no more.
 func (st *stream) releaseBig(big *handoff, rd *reader, err error) {
 	s := st.s
 	s.mu.Lock()
@@ -149,8 +148,7 @@ func (st *stream) detachReader(rd *reader) {
 	st.dropIfDone()
 }
 
-// write writes one message, as JSON or as an event. big is nil if ev has all of it. An answer that breaks off at its beginning becomes an error
-// message.
+// write writes one message, as JSON or as an event. big is nil if ev has all of it. An answer that breaks off at once becomes an error.
 func (st *stream) write(c *conn, ev *event, big *handoff, takesJSON bool) error {
 	if big != nil && big.rest != nil && ev.response && st.ask != "" {
 		// Read before anything is sent: so an answer that breaks off early can still become an error.
@@ -243,7 +241,7 @@ func (st *stream) writeJSON(c *conn, ev *event, big *handoff) error {
 			}
 		}
 		if err != nil {
-			return ended(err)
+			return readFailure(err)
 		}
 	}
 }

@@ -41,8 +41,7 @@ type session struct {
 	over      bool                   // the server has ended the session
 }
 
-// key returns the key of a session in the map: an id belongs to the principal that got it; modern requests of a principal share one
-// session.
+// key returns the key of a session in the map: an id belongs to the principal that got it; modern requests share one.
 func key(principal, id string, modern bool) string {
 	if modern {
 		return "modern\x00" + principal
@@ -106,7 +105,7 @@ func (s *session) register(id string) (*session, *Refusal) {
 	if h.closed {
 		h.mu.Unlock()
 		s.close()
-		return nil, closing()
+		return nil, closingRefusal()
 	}
 	if s.key != "" {
 		h.mu.Unlock()
@@ -142,12 +141,13 @@ func (s *session) register(id string) (*session, *Refusal) {
 	s.id, s.key = id, k
 	h.sessions[k] = s
 	s.place = h.recent.PushBack(s)
-	h.watch()
+	h.startSweeper()
 	h.mu.Unlock()
 	return s, nil
 }
 
-func closing() *Refusal {
+// closingRefusal returns the refusal of a handler that was closed.
+func closingRefusal() *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal, Text: "the gateway is going down"}
 }
 
@@ -163,7 +163,7 @@ func (h *Handler) makeRoom() (victim *session, bad *Refusal) {
 			return s, nil
 		}
 	}
-	h.refused("busy")
+	h.journalRefused("busy")
 	return nil, &Refusal{
 		Status: http.StatusServiceUnavailable, Code: jsonrpc.CodeInternal,
 		Text: "too many sessions are in use; try again later", Header: http.Header{"Retry-After": {"10"}},
@@ -228,8 +228,8 @@ func (h *Handler) background(f func()) {
 	}()
 }
 
-// watch starts the timer that ends idle sessions, unless it runs already or there are no sessions. The caller holds h.mu.
-func (h *Handler) watch() {
+// startSweeper starts the timer that ends idle sessions, unless it runs already or there are no sessions. The caller holds h.mu.
+func (h *Handler) startSweeper() {
 	if h.sweeper == nil && !h.closed && len(h.sessions) > 0 {
 		h.sweeper = time.AfterFunc(max(h.o.Idle/4, time.Millisecond), func() { h.safely(h.closeIdle) })
 	}
@@ -249,16 +249,16 @@ func (h *Handler) closeIdle() {
 	for _, s := range idle {
 		h.forget(s)
 	}
-	h.watch()
+	h.startSweeper()
 	h.mu.Unlock()
 	for _, s := range idle {
 		s.close()
 	}
 }
 
-// message returns the message for the peer. It only has the client's headers if the session is passed or its Headers is set: otherwise they
-// would name a session of the gateway's own.
-func (s *session) message(c *conn, raw []byte, head jsonrpc.Head) transport.Message {
+// newMessage returns a client's message for the peer. It has the client's HTTP headers only if the session is passed or its Headers is set:
+// otherwise they would name a session of the gateway's own.
+func (s *session) newMessage(c *conn, raw []byte, head jsonrpc.Head) transport.Message {
 	m := transport.Message{Raw: raw, Head: head, Principal: s.principal}
 	if s.Passed || s.Headers {
 		m.Header = c.r.Header
@@ -275,7 +275,7 @@ func (s *session) newStream(ask jsonrpc.ID) (*stream, *Refusal) {
 	st.resumable = !s.Passed && !s.modern
 	if ask != "" {
 		if s.waiting >= s.h.o.MaxOpen {
-			s.h.refused("busy")
+			s.h.journalRefused("busy")
 			return nil, &Refusal{
 				Status: http.StatusTooManyRequests, Code: jsonrpc.CodeInternal,
 				Text: "too many requests wait for an answer; wait for some of them", Header: http.Header{"Retry-After": {"1"}},

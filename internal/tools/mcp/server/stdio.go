@@ -194,7 +194,7 @@ func (s *stdio) passMessage(raw []byte) {
 	func() {
 		defer func() {
 			if recover() != nil {
-				s.note("internal")
+				s.journalRefused("internal")
 				c.Done(errFailed)
 			}
 		}()
@@ -218,14 +218,15 @@ func (s *stdio) cancelLater(params []byte) {
 	}
 }
 
-func (s *stdio) note(why string) {
+// journalRefused journals that a message was refused, if there is a journal.
+func (s *stdio) journalRefused(why string) {
 	if s.o.Journal != nil {
 		s.o.Journal.Append(journal.ToolRefused{Server: s.o.Name, Why: why})
 	}
 }
 
 func (s *stdio) refuse(why string, id jsonrpc.ID, code int, text string) {
-	s.note(why)
+	s.journalRefused(why)
 	_ = s.writeMessage(jsonrpc.ErrorResponse(id, code, text, nil), nil)
 }
 
@@ -248,10 +249,10 @@ func (s *stdio) writeMessage(head []byte, rest io.Reader) error {
 	return err
 }
 
-// Open implements transport.Receiver.
+// Open implements transport.Receiver; it does nothing.
 func (c *call) Open(transport.Answer) {}
 
-// Receive implements transport.Receiver.
+// Receive implements transport.Receiver: it writes a message to the client.
 func (c *call) Receive(f *transport.Frame) {
 	safely(func() {
 		if f.Whole() && len(f.Head) == 0 {

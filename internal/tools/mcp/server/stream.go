@@ -89,6 +89,7 @@ func (st *stream) eventID(seq uint64) string {
 	return strconv.FormatUint(st.n, 10) + "-" + strconv.FormatUint(seq, 10)
 }
 
+// parseEventID parses an id that eventID made, into the numbers of the stream and of the event; false for any other text.
 func parseEventID(id string) (n, seq uint64, ok bool) {
 	left, right, found := strings.Cut(id, "-")
 	n, err1 := strconv.ParseUint(left, 10, 64)
@@ -109,7 +110,7 @@ func headOf(f *transport.Frame) jsonrpc.Head {
 	return head
 }
 
-// Open implements transport.Receiver.
+// Open implements transport.Receiver: it keeps the status and headers for the client's answer.
 func (st *stream) Open(a transport.Answer) {
 	st.s.h.safely(func() {
 		a.Header = a.Header.Clone()
@@ -123,7 +124,7 @@ func (st *stream) Open(a transport.Answer) {
 	})
 }
 
-// Receive implements transport.Receiver.
+// Receive implements transport.Receiver: it passes the message to the client.
 func (st *stream) Receive(f *transport.Frame) {
 	st.s.h.safely(func() {
 		if !st.pushMessage(f, headOf(f)) {
@@ -176,7 +177,7 @@ func (st *stream) pushMessage(f *transport.Frame, head jsonrpc.Head) bool {
 			return false
 		}
 		st.answered = true
-		st.learn(f, head)
+		st.learnVersion(f, head)
 	}
 	for {
 		switch {
@@ -186,7 +187,7 @@ func (st *stream) pushMessage(f *transport.Frame, head jsonrpc.Head) bool {
 			return false
 		case f.Whole() && st.reserve(int64(len(f.Head))):
 			ev.data = append([]byte(nil), f.Head...)
-			st.append(ev)
+			st.appendEvent(ev)
 			return true
 		case st.reader == nil:
 			if !f.Whole() { // small enough to be kept?
@@ -244,8 +245,8 @@ func errorCode(message []byte, head jsonrpc.Head) int64 {
 	return code
 }
 
-// learn stores the protocol version from the answer to initialize. The caller holds s.mu.
-func (st *stream) learn(f *transport.Frame, head jsonrpc.Head) {
+// learnVersion stores the protocol version from the answer to initialize. The caller holds s.mu.
+func (st *stream) learnVersion(f *transport.Frame, head jsonrpc.Head) {
 	if st.begins && f.Whole() && !head.Result.IsZero() {
 		st.s.version, _ = rawjson.Text(head.Result.Of(f.Head), "protocolVersion")
 	}
@@ -259,11 +260,11 @@ func (st *stream) appendForced(ev event) {
 	n := int64(len(ev.data))
 	st.s.stored += n
 	st.s.h.stored.used.Add(n)
-	st.append(ev)
+	st.appendEvent(ev)
 }
 
-// append adds an event whose bytes are already counted. The caller holds s.mu.
-func (st *stream) append(ev event) {
+// appendEvent adds an event whose bytes are already counted. The caller holds s.mu.
+func (st *stream) appendEvent(ev event) {
 	st.seq++
 	ev.seq = st.seq
 	st.events = append(st.events, ev)
@@ -282,10 +283,10 @@ func (s *session) listen() {
 	s.h.background(func() { s.Peer.Listen(s.ctx, nil, router{s}) })
 }
 
-// Open implements transport.Receiver.
+// Open implements transport.Receiver; it does nothing.
 func (r router) Open(transport.Answer) {}
 
-// Done implements transport.Receiver.
+// Done implements transport.Receiver; it does nothing.
 func (r router) Done(error) {}
 
 // Receive implements transport.Receiver for messages that the server sends by itself: it puts one into the stream that it belongs to.

@@ -64,7 +64,7 @@ type Frame struct {
 	start   jsonrpc.Start
 }
 
-// Start describes the message by Head. It is read once for all who look at the frame; with another Head it is read again.
+// Start returns what Head, the beginning of the message, tells about it. It is parsed once for each Head.
 func (f *Frame) Start() jsonrpc.Start {
 	same := len(f.Head) > 0 && len(f.scanned) == len(f.Head) && &f.scanned[0] == &f.Head[0]
 	if !same {
@@ -183,7 +183,7 @@ func (f Funcs) Done(err error) {
 
 func newBytes(b []byte) io.Reader { return bytes.NewReader(b) }
 
-// Reply hands a whole message made here to a receiver and says Done.
+// Reply passes a whole message made here to a receiver and ends the response.
 func Reply(to Receiver, message []byte) {
 	to.Receive(&Frame{Head: message})
 	to.Done(nil)

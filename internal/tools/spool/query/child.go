@@ -103,7 +103,7 @@ func execute(ctx context.Context, o order, in io.Reader, out io.Writer) (r repor
 	fail := func(err error) report {
 		e, ok := errors.AsType[*Error](err)
 		if !ok {
-			e = failf(Runtime, "%v", err)
+			e = errorf(Runtime, "%v", err)
 		}
 		r.Kind, r.Text, r.Offset = e.Kind, e.Text, e.Offset
 		return r
@@ -124,7 +124,7 @@ func execute(ctx context.Context, o order, in io.Reader, out io.Writer) (r repor
 	r.Items, r.Skipped, r.FirstSkipped = p.stream.seen, p.stream.skipped, p.stream.first
 	switch {
 	case ctx.Err() != nil:
-		return fail(tooLong(time.Duration(o.Millis) * time.Millisecond))
+		return fail(timeoutError(time.Duration(o.Millis) * time.Millisecond))
 	case p.stream.err != nil:
 		err = p.stream.err // also if the query caught it
 	}
@@ -141,7 +141,7 @@ func execute(ctx context.Context, o order, in io.Reader, out io.Writer) (r repor
 func readWhole(o order, in io.Reader) (any, error) {
 	document := make([]byte, o.Size)
 	if n, err := io.ReadFull(in, document); err != nil {
-		return nil, failf(Document, "only %d of %d bytes of the result could be read: %v", n, o.Size, err)
+		return nil, errorf(Document, "only %d of %d bytes of the result could be read: %v", n, o.Size, err)
 	}
 	document = bytes.TrimPrefix(document, []byte("\xef\xbb\xbf"))
 	if o.Shape == Blocks {

@@ -73,14 +73,14 @@ func tooLargeError(o order, cut bool) *Error {
 	if cut {
 		why = "the result breaks off in the middle, so a query goes item by item"
 	}
-	return failf(Large, "%s: begin it with `%s`, as in `%s | select(.name == \"x\")`, "+
+	return errorf(Large, "%s: begin it with `%s`, as in `%s | select(.name == \"x\")`, "+
 		"`first(%s | select(…))`, `[limit(20; %s | .name)]` or `reduce %s as $i (0; . + 1)`; the rest of the document is not there, and items over %d bytes are left out",
 		why, each, each, each, each, each, ItemBytes)
 }
 
 // syntaxError returns the error for a query that cannot be compiled, with the place if that is known.
 func syntaxError(query string, err error) *Error {
-	e := failf(Syntax, "the query is not valid jq: %v", err)
+	e := errorf(Syntax, "the query is not valid jq: %v", err)
 	if p, ok := errors.AsType[*gojq.ParseError](err); ok {
 		e.Offset = max(0, min(p.Offset-len(p.Token), len(query)))
 	} else if _, name, ok := strings.Cut(err.Error(), "not defined: "); ok {
@@ -103,7 +103,7 @@ type values struct {
 	cut     bool
 }
 
-// run writes the values that the query gives for input, one a line, until there is no room for more.
+// run writes the values that the query yields for input, one a line, until there is no room for more.
 func (w *values) run(ctx context.Context, p prepared, input any) error {
 	iter := p.code.RunWithContext(ctx, input)
 	for !w.cut {
@@ -115,7 +115,7 @@ func (w *values) run(ctx context.Context, p prepared, input any) error {
 			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
 				return nil // the query called halt
 			}
-			return failf(Runtime, "the query failed: %v", err)
+			return errorf(Runtime, "the query failed: %v", err)
 		}
 		line, err := gojq.Marshal(v)
 		if err != nil {

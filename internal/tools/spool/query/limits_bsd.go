@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setLimit sets the soft and the hard limit of a resource of this process to value. If the system refuses, or cannot represent the value, the
-// limits stay.
+// setLimit sets the soft and the hard limit of a resource of this process to value. If the system refuses, the limits stay.
 func setLimit(which int, value uint64) {
 	var r unix.Rlimit
 	if unix.Getrlimit(which, &r) != nil || value > math.MaxInt64 {

@@ -26,7 +26,7 @@ func Run(ctx context.Context, r Request) (Answer, error) {
 	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
 	r.Memory = max(cmp.Or(r.Memory, DefaultMemory), LeastMemory)
 	if len(r.Query) > MaxQuery {
-		return Answer{}, failf(Syntax, "the query has %d bytes, at most %d are taken: write a shorter one", len(r.Query), MaxQuery)
+		return Answer{}, errorf(Syntax, "the query has %d bytes, at most %d are taken: write a shorter one", len(r.Query), MaxQuery)
 	}
 	if len(r.Command) == 0 {
 		return Answer{}, errors.New("query: no command that starts the child")
@@ -69,7 +69,7 @@ func awaitSlot(ctx context.Context, longest time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return failf(Busy, "%d queries are running and none ended within %s: try again, or use result_search", Running, longest)
+		return errorf(Busy, "%d queries are running and none ended within %s: try again, or use result_search", Running, longest)
 	}
 }
 
@@ -94,9 +94,9 @@ func answerOf(r Request, out, said *limit.Head, failed error, late bool) (Answer
 	answer.Values = int64(bytes.Count(answer.Output, []byte{'\n'}))
 	switch complaint, status := said.String(), fmt.Sprint(failed); {
 	case late:
-		return answer, tooLong(r.Timeout)
+		return answer, timeoutError(r.Timeout)
 	case strings.HasPrefix(strings.ToLower(status), "signal: cpu"):
-		return answer, tooLong(r.Timeout)
+		return answer, timeoutError(r.Timeout)
 	case strings.Contains(complaint, "fatal error"), strings.HasPrefix(complaint, "SIG"), complaint == "" && status == "exit status 2":
 		// The runtime got no memory. Often it says so; sometimes it crashes for lack of it, or cannot even report
 		// that.
@@ -107,10 +107,11 @@ func answerOf(r Request, out, said *limit.Head, failed error, late bool) (Answer
 	return answer, fmt.Errorf("query: the process that runs queries ended without an answer: %w", cmp.Or(failed, errors.New("it wrote no report")))
 }
 
-func tooLong(timeout time.Duration) *Error {
-	return failf(Time, "the query took longer than %s and was stopped: make it end sooner (no endless recursion, `first(…)` or `limit(20; …)` around it), or use result_search", timeout)
+// timeoutError returns the error for a query that took too long.
+func timeoutError(timeout time.Duration) *Error {
+	return errorf(Time, "the query took longer than %s and was stopped: make it end sooner (no endless recursion, `first(…)` or `limit(20; …)` around it), or use result_search", timeout)
 }
 
 func memoryError(memory limit.Bytes) *Error {
-	return failf(Memory, "the query needed more than %s of memory and was stopped: select before collecting, go item by item (`.[] | select(…)`), do not build large strings or arrays", memory.Human())
+	return errorf(Memory, "the query needed more than %s of memory and was stopped: select before collecting, go item by item (`.[] | select(…)`), do not build large strings or arrays", memory.Human())
 }

@@ -108,8 +108,7 @@ const (
 	Busy     Kind = "busy"     // too many queries were running for all of Request.Timeout
 )
 
-// Error tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it is for the author and
-// must not be logged.
+// Error tells the query's author what was wrong and what to do. Its text may quote the query and the document, so it must not be logged.
 type Error struct {
 	Kind Kind
 	Text string
@@ -119,7 +118,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-func failf(kind Kind, format string, args ...any) *Error {
+// errorf returns an Error without a place.
+func errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...), Offset: -1}
 }
 

@@ -15,6 +15,7 @@ func rewrite(q *gojq.Query, path []string) bool {
 	return rewriter{path: path}.rewriteQuery(q)
 }
 
+// A rewriter rewrites queries for a document whose main array is at path.
 type rewriter struct {
 	path []string
 }
@@ -59,7 +60,7 @@ func (r rewriter) rewriteQuery(q *gojq.Query) bool {
 	return r.rewriteQuery(q.Left)
 }
 
-// steps reports whether a query is only a beginning of the path, and returns the rest of the path.
+// steps reports whether a query is nothing but a beginning of the path, and returns the rest of the path.
 func (r rewriter) steps(q *gojq.Query) (rest []string, ok bool) {
 	if q.Term == nil || len(q.FuncDefs) > 0 {
 		return nil, false

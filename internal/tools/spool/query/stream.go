@@ -40,13 +40,13 @@ func (s *stream) Next() (any, bool) {
 		}
 		var v any
 		if err == nil && whole {
-			v, err = s.value()
+			v, err = s.itemValue()
 		}
 		if err != nil {
 			s.ended = true
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
-				e = failf(Document, "the result breaks off or is not valid JSON at byte %d, behind %d items: %v", s.read, s.seen, err)
+				e = errorf(Document, "the result breaks off or is not valid JSON at byte %d, behind %d items: %v", s.read, s.seen, err)
 			}
 			s.err = e
 			return e, true
@@ -61,7 +61,8 @@ func (s *stream) Next() (any, bool) {
 	return nil, false
 }
 
-func (s *stream) value() (any, error) {
+// itemValue returns the item just read as the interpreter's value.
+func (s *stream) itemValue() (any, error) {
 	if s.shape != JSON {
 		return text(bytes.TrimRight(s.item, "\r\n")), nil
 	}
@@ -154,17 +155,17 @@ func (s *stream) descend() error {
 			return err
 		}
 		if c != '{' {
-			return failf(Document, "there is no object with the key %q at byte %d", want, s.read)
+			return errorf(Document, "there is no object with the key %q at byte %d", want, s.read)
 		}
 		s.skipByte()
 		for first := true; ; first = false {
 			if first {
-				err = s.enter('}')
+				err = s.checkNotEmpty('}')
 			} else {
 				err = s.separatorOf('}')
 			}
 			if err == io.EOF {
-				return failf(Document, "the result has no key %q at this place", want)
+				return errorf(Document, "the result has no key %q at this place", want)
 			}
 			if err != nil {
 				return err
@@ -186,13 +187,14 @@ func (s *stream) descend() error {
 		return err
 	}
 	if c != '[' && c != '{' {
-		return failf(Document, "there is no array or object at this path, but %q", c)
+		return errorf(Document, "there is no array or object at this path, but %q", c)
 	}
 	s.object = c == '{'
 	s.skipByte()
-	return s.enter(s.closing())
+	return s.checkNotEmpty(s.closing())
 }
 
+// closing returns the bracket that ends the main container.
 func (s *stream) closing() byte {
 	if s.object {
 		return '}'
@@ -200,8 +202,8 @@ func (s *stream) closing() byte {
 	return ']'
 }
 
-// enter returns io.EOF if the container that was just opened is empty, nil if it is not.
-func (s *stream) enter(closing byte) error {
+// checkNotEmpty returns io.EOF if the container that was just opened is empty, nil if it is not.
+func (s *stream) checkNotEmpty(closing byte) error {
 	c, err := s.peek()
 	if err == nil && c == closing {
 		return io.EOF
@@ -209,6 +211,7 @@ func (s *stream) enter(closing byte) error {
 	return err
 }
 
+// separator reads the comma before the next item; io.EOF means that there is none.
 func (s *stream) separator() error { return s.separatorOf(s.closing()) }
 
 // separatorOf reads the comma before the next element; io.EOF means that there is none.
@@ -229,7 +232,7 @@ func (s *stream) separatorOf(closing byte) error {
 // key reads a member's name and colon. For a name longer than maxKey bytes it returns "".
 func (s *stream) key() (string, error) {
 	if c, err := s.peek(); err != nil || c != '"' {
-		return "", cmpError(err, "a key is missing")
+		return "", errorOr(err, "a key is missing")
 	}
 	whole, err := s.capture(maxKey)
 	if err != nil {
@@ -240,21 +243,21 @@ func (s *stream) key() (string, error) {
 		key = string(rawjson.Unquote(nil, s.item))
 	}
 	if c, err := s.peek(); err != nil || c != ':' {
-		return "", cmpError(err, "a colon is missing")
+		return "", errorOr(err, "a colon is missing")
 	}
 	s.skipByte()
 	return key, nil
 }
 
-func cmpError(err error, what string) error {
+// errorOr returns err, or an error with the text what if err is nil.
+func errorOr(err error, what string) error {
 	if err != nil {
 		return err
 	}
 	return errors.New(what)
 }
 
-// capture reads one value, of any size and depth, into s.item. If it is larger than limit bytes it is only skipped, and whole is false. The
-// value is not checked.
+// capture reads one value, of any size and depth, into s.item. A value of more than limit bytes is skipped; whole is then false.
 func (s *stream) capture(limit int) (bool, error) {
 	if _, err := s.peek(); err != nil {
 		return false, err

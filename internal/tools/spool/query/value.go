@@ -17,7 +17,7 @@ const maxNames = 4096
 // have their final size. Integers that fit become ints, every other number keeps its text.
 func decode(document []byte) (any, error) {
 	if !json.Valid(document) {
-		return nil, failf(Document, "the result is not valid JSON: use result_search or result_page")
+		return nil, errorf(Document, "the result is not valid JSON: use result_search or result_page")
 	}
 	b := builder{text: document, names: make(map[string]string)}
 	return b.parseValue(), nil

@@ -31,9 +31,11 @@ const (
 	refusedFor     = 24 * time.Hour
 )
 
-// Memory is the budget that jobs take the bytes they hold from. Take reports whether it had n bytes left; it never waits.
+// Memory is the budget that jobs take the bytes they hold from.
 type Memory interface {
+	// Take reserves n bytes, and reports whether there were as many. It never waits.
 	Take(n int64) bool
+	// Give releases n bytes that Take has reserved.
 	Give(n int64)
 }
 
@@ -56,6 +58,7 @@ type Answer struct {
 	Usage wire.Usage
 }
 
+// bytes returns the memory that the answer holds.
 func (a *Answer) bytes() (n int64) {
 	n = int64(len(a.Text))
 	for _, m := range a.Messages {
@@ -130,8 +133,8 @@ func New(o Options) *Jobs {
 	return &Jobs{o: o, ctx: ctx, end: end, busy: map[string]bool{}}
 }
 
-// Start begins a job in a goroutine and reports whether it did: not when one of that key runs or is ready, when AtOnce others run or memory
-// is short, not after Close, and not while whoever is to be asked is left alone.
+// Start begins a job in a goroutine and reports whether it did. It does not if a job of that key runs or its result is ready, when AtOnce
+// others run or memory is short, after Close, or while job.Whom is not to be asked because of earlier failures.
 func (j *Jobs) Start(job Job) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -157,13 +160,14 @@ func (j *Jobs) Start(job Job) bool {
 	return true
 }
 
-// Refused reports whether whom has refused for good within the last day.
+// Refused reports whether whom has refused for good within the last day, so that no job asks it.
 func (j *Jobs) Refused(whom string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.refusedLocked(whom)
 }
 
+// refusedLocked is Refused for a caller that holds j.mu.
 func (j *Jobs) refusedLocked(whom string) bool {
 	until, ok := j.refused.get(whom)
 	return ok && time.Now().Before(until)
@@ -176,7 +180,7 @@ func (j *Jobs) Running(key string) bool {
 	return j.busy[key]
 }
 
-// Ready returns the finished summary of a key; false if there is none. It stays until it is taken.
+// Ready returns the finished summary of a key; false if there is none. It stays until Take removes it or newer ones push it out.
 func (j *Jobs) Ready(key string) (Result, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -189,7 +193,7 @@ func (j *Jobs) Take(key string) (Result, bool) {
 	defer j.mu.Unlock()
 	r, ok := j.ready.remove(key)
 	if ok {
-		j.letGo(&r)
+		j.freeResult(&r)
 	}
 	return r, ok
 }
@@ -203,7 +207,7 @@ func (j *Jobs) Close() {
 	j.running.Wait()
 }
 
-// runJob does a job, within the deadline, records the outcome for the breakers, keeps the summary for Take, and calls job.Told.
+// runJob does a job within the deadline, records the outcome for the breakers, stores the summary for Take, and calls job.Told.
 func (j *Jobs) runJob(job Job, about, asked *compact.SummaryBreaker) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(j.ctx, j.o.Deadline)
@@ -262,32 +266,35 @@ func (j *Jobs) keepResult(job Job, answer Answer) {
 	}
 	for len(j.ready.order) > 0 && (len(j.ready.order) >= maxResults || j.held+n > maxResultBytes) {
 		old, _ := j.ready.remove(j.ready.order[0])
-		j.letGo(&old)
+		j.freeResult(&old)
 	}
 	j.held += n
 	j.ready.put(job.Key, r, maxResults)
 }
 
-func (j *Jobs) letGo(r *Result) {
+// freeResult gives back the memory of a result that was removed. The caller holds j.mu.
+func (j *Jobs) freeResult(r *Result) {
 	n := r.bytes()
 	j.held -= n
 	j.freeMemory(n)
 }
 
+// reserveMemory takes n bytes from Options.Memory and reports whether there were as many; true without such a bound.
 func (j *Jobs) reserveMemory(n int64) bool { return j.o.Memory == nil || n <= 0 || j.o.Memory.Take(n) }
 
+// freeMemory gives n bytes back to Options.Memory.
 func (j *Jobs) freeMemory(n int64) {
 	if j.o.Memory != nil && n > 0 {
 		j.o.Memory.Give(n)
 	}
 }
 
-// breakerOf returns the breaker of a name, a new one if there is none yet.
-func breakerOf(of *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
-	b, ok := of.get(name)
+// breakerOf returns the breaker stored under a name; it stores a new one if there is none.
+func breakerOf(breakers *remembered[*compact.SummaryBreaker], name string) *compact.SummaryBreaker {
+	b, ok := breakers.get(name)
 	if !ok {
 		b = &compact.SummaryBreaker{}
-		of.put(name, b, maxRemembered)
+		breakers.put(name, b, maxRemembered)
 	}
 	return b
 }
@@ -298,6 +305,7 @@ type remembered[V any] struct {
 	order []string // keys, the oldest first
 }
 
+// get returns the value of a key; false if there is none.
 func (m *remembered[V]) get(key string) (V, bool) {
 	v, ok := m.of[key]
 	return v, ok

@@ -41,17 +41,17 @@ type Checkpoint struct {
 	encoded []byte // as [Unpack] found it; nil elsewhere
 }
 
-// same reports whether both say the same of the same messages.
-func (c *Checkpoint) same(o *Checkpoint) bool {
+// equal reports whether both are about the same messages and change them alike.
+func (c *Checkpoint) equal(o *Checkpoint) bool {
 	return c.Chain == o.Chain && c.Covers == o.Covers && c.Generation == o.Generation && c.Tokens == o.Tokens && slices.Equal(c.Recalled, o.Recalled) &&
 		slices.EqualFunc(c.Patches, o.Patches, func(a, b Patch) bool {
 			return a.From == b.From && a.To == b.To && slices.EqualFunc(a.With, b.With, bytes.Equal)
 		})
 }
 
-// beats reports whether c replaces old, which may be nil, of the same messages. Of two of one generation the first stays, so that all
-// processes send the same bytes, unless the second is clearly smaller: then the provider refused the first as too long.
-func (c *Checkpoint) beats(old *Checkpoint) bool {
+// supersedes reports whether c replaces old, which may be nil, of the same messages. Of two of one generation the first stays, so that all
+// processes send the same bytes, unless the second is clearly smaller: then the provider has refused the first as too long.
+func (c *Checkpoint) supersedes(old *Checkpoint) bool {
 	if old == nil || old.Covers != c.Covers || c.Generation > old.Generation {
 		return true
 	}
@@ -94,8 +94,8 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// pack returns text in the form of RFC 1951.
-func pack(text []byte) []byte {
+// compress returns text in the DEFLATE format (RFC 1951).
+func compress(text []byte) []byte {
 	var out bytes.Buffer
 	w := packers.Get().(*flate.Writer)
 	defer packers.Put(w)
@@ -108,8 +108,8 @@ func pack(text []byte) []byte {
 // unpackers are readers of some 40 KB each.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// unpack undoes pack, up to [maxDecoded].
-func unpack(small []byte) ([]byte, error) {
+// decompress reverses compress. It is an error if the text is longer than [maxDecoded].
+func decompress(small []byte) ([]byte, error) {
 	r := unpackers.Get().(io.Reader)
 	defer unpackers.Put(r)
 	_ = r.(flate.Resetter).Reset(bytes.NewReader(small), nil) // never fails
@@ -120,15 +120,15 @@ func unpack(small []byte) ([]byte, error) {
 	return text, err
 }
 
-// seal returns the contents of a file: the magic, the checksum of body, body.
-func seal(body []byte) []byte {
+// addChecksum returns the contents of a file with body: a header with a checksum, then body.
+func addChecksum(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	out := make([]byte, 0, len(magic)+len(sum)+len(body))
 	return append(append(append(out, magic...), sum[:]...), body...)
 }
 
-// unseal checks the header and the checksum of a file and returns what is behind them. The error is errDamaged.
-func unseal(file []byte) ([]byte, error) {
+// verifyChecksum checks the header and the checksum of a file and returns the rest. The error is errDamaged.
+func verifyChecksum(file []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(file, []byte(magic))
 	if !ok || len(rest) < sha256.Size {
 		return nil, fmt.Errorf("%w: no header", errDamaged)
@@ -162,16 +162,16 @@ func (c *Checkpoint) encode() []byte {
 	for _, text := range c.Recalled {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	return seal(pack(b))
+	return addChecksum(compress(b))
 }
 
-// decode returns the checkpoint in a file that encode made. Any other bytes are errDamaged.
+// decode returns the checkpoint in a file that encode made. For any other bytes the error is errDamaged.
 func decode(file []byte) (*Checkpoint, error) {
-	body, err := unseal(file)
+	body, err := verifyChecksum(file)
 	if err != nil {
 		return nil, err
 	}
-	b, err := unpack(body)
+	b, err := decompress(body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}

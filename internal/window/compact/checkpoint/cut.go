@@ -56,30 +56,32 @@ const (
 
 const cutMagic = "plimsoll-cut1\n"
 
+// entryID returns the ID of the entry for the cut c, which is stored under k.
 func entryID(k key, c *Checkpoint) string {
 	return hex.EncodeToString(k.chain[:6]) + "-" + strconv.Itoa(c.Generation)
 }
 
-// EntryID returns the ID that the entry of a checkpoint gets.
+// EntryID returns the ID under which [Store.Read] finds the entry of a checkpoint.
 func EntryID(c *Checkpoint) string { return entryID(key{chain: c.Chain}, c) }
 
+// cutName returns the name of the file for the cut that belongs to c.
 func cutName(k key, c *Checkpoint) string {
 	return hex.EncodeToString(k.chain[:]) + "-" + strconv.Itoa(c.Generation) + cutEnd
 }
 
-// encode returns a cut as the contents of a file: the entry as JSON, and the text, compressed and sealed. The text is shortened until it
-// takes at most compressed bytes.
-func (c Cut) encode(k key, of *Checkpoint, compressed int64) []byte {
+// encode returns a cut as the contents of a file: the entry as JSON, and the compressed text with a checksum. The text is shortened until
+// it takes at most maxBytes compressed.
+func (c Cut) encode(k key, of *Checkpoint, maxBytes int64) []byte {
 	c.ID = entryID(k, of)
 	c.Model = c.Model[:min(len(c.Model), 200)]
 	text := c.Text
 	if len(text) > maxCutText {
 		text, c.Incomplete = text[:maxCutText], true
 	}
-	small := pack(text)
-	for int64(len(small)) > compressed && len(text) > 0 {
+	small := compress(text)
+	for int64(len(small)) > maxBytes && len(text) > 0 {
 		text, c.Incomplete = text[:len(text)/2], true
-		small = pack(text)
+		small = compress(text)
 	}
 	c.StoredBytes = 0
 	head, err := json.Marshal(c.Entry)
@@ -89,7 +91,7 @@ func (c Cut) encode(k key, of *Checkpoint, compressed int64) []byte {
 	}
 	out := append(make([]byte, 0, len(cutMagic)+4+len(head)+64+len(small)), cutMagic...)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(head)))
-	return append(append(out, head...), seal(small)...)
+	return append(append(out, head...), addChecksum(small)...)
 }
 
 // readEntry reads the entry of a cut's file and leaves r at its text. The error is errDamaged.
@@ -112,7 +114,7 @@ func readEntry(r io.Reader) (e Entry, err error) {
 	return e, nil
 }
 
-// decodeCut returns the cut in a file that Cut.file made. The error is errDamaged.
+// decodeCut returns the cut in a file that Cut.encode made. The error is errDamaged.
 func decodeCut(file []byte) (Cut, error) {
 	r := bytes.NewReader(file)
 	e, err := readEntry(r)
@@ -120,18 +122,18 @@ func decodeCut(file []byte) (Cut, error) {
 		return Cut{}, err
 	}
 	e.StoredBytes = int64(len(file))
-	small, err := unseal(file[len(file)-r.Len():])
+	small, err := verifyChecksum(file[len(file)-r.Len():])
 	if err != nil {
 		return Cut{}, err
 	}
-	text, err := unpack(small)
+	text, err := decompress(small)
 	if err != nil {
 		return Cut{}, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return Cut{Entry: e, Text: text}, nil
 }
 
-// List returns the entries of every scope, newest first. Damaged files are set aside.
+// List returns the entries of all scopes, newest first. Damaged files are renamed and left out.
 func (s *Store) List() ([]Entry, error) {
 	var list []Entry
 	err := s.forEachCut(func(f stored) error {
@@ -196,8 +198,8 @@ type Which struct {
 	All          bool          // everything, whatever the other fields say
 }
 
-// Remove removes the files of conversations, their checkpoints and what was cut, and returns the number of files and their bytes. A
-// conversation that goes on is compacted anew. The zero Which removes nothing.
+// Remove removes the files of conversations, their checkpoints and cuts, and returns the number of files and their bytes. A conversation
+// that goes on is compacted anew. The zero Which removes nothing.
 func (s *Store) Remove(which Which) (files int, bytes int64, err error) {
 	if s == nil || which == (Which{}) {
 		return 0, 0, nil

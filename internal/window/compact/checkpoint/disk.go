@@ -46,14 +46,16 @@ const (
 	touchAfter = time.Hour
 )
 
+// scopeDir returns the directory of a scope's files.
 func (s *Store) scopeDir(scope Scope) string { return filepath.Join(s.o.Dir, scope.String()) }
 
+// pathOf returns the path of the file for the checkpoint k.
 func (s *Store) pathOf(k key) string {
 	return filepath.Join(s.scopeDir(k.scope), hex.EncodeToString(k.chain[:])+checkpointEnd)
 }
 
-// trusted reports whether the listing can still be complete, if the directory's time has not changed. A change right after the listing may
-// not show in that time.
+// trusted reports whether the listing is complete as long as the directory's time has not changed. It is not if it was read so soon after a
+// change that another change may have left the same time.
 func (l *listing) trusted() bool {
 	if l.ours {
 		return time.Since(l.read).Abs() < oursFor
@@ -64,8 +66,8 @@ func (l *listing) trusted() bool {
 	return l.read.Sub(l.modified) > racy
 }
 
-// diskListing returns a listing of the checkpoints that a scope has on the disk; nil if there are none. It costs one stat while nothing
-// changes there.
+// diskListing returns a listing of the checkpoints that a scope has on the disk; nil if there is no such directory. While nothing changes
+// there it costs one stat.
 func (s *Store) diskListing(scope Scope) *listing {
 	if s.o.Dir == "" {
 		return nil
@@ -113,25 +115,25 @@ func (s *Store) diskListing(scope Scope) *listing {
 	return l
 }
 
-// findInChain looks up chain[from], chain[from+step] and so on, before until, in memory and in the listing on, which may be nil. It returns the
-// index of the first that is there, with what memory has of it (nil if it is on the disk only); until and nil if none is.
-func findInChain[D ~[16]byte](s *Store, scope Scope, on *listing, chain []D, from, until, step int) (int, *held) {
+// findInChain looks up chain[from], chain[from+step] and so on, before until, in memory and in listed, which may be nil. It returns the
+// index of the first that is found and its entry in memory (nil if it is on the disk only); until and nil if none is.
+func findInChain[D ~[16]byte](s *Store, scope Scope, listed *listing, chain []D, from, until, step int) (int, *held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.memory.scopes[scope] == 0 && (on == nil || len(on.names) == 0) {
+	if s.memory.scopes[scope] == 0 && (listed == nil || len(listed.names) == 0) {
 		return until, nil
 	}
 	for i := from; i != until; i += step {
 		k := key{scope, Digest(chain[i])}
-		if h := s.memory.get(k); h != nil || on != nil && on.names[k.chain] {
+		if h := s.memory.get(k); h != nil || listed != nil && listed.names[k.chain] {
 			return i, h
 		}
 	}
 	return until, nil
 }
 
-// loadCheckpoint returns the checkpoint of k: h, what memory has of it, or what the disk has when that is newer, which memory then has too.
-// The time of a file that is used is renewed. It returns nil when there is none, or only a damaged one, which it sets aside.
+// loadCheckpoint returns the checkpoint of k: that of h, its entry in memory, which may be nil, or the one on the disk if it is newer,
+// which then replaces the entry. It renews the time of the file. It returns nil if there is none, or only a damaged one, which it renames.
 func (s *Store) loadCheckpoint(k key, h *held) *Checkpoint {
 	if s.o.Dir == "" || h != nil && !h.onDisk {
 		if h == nil {
@@ -174,8 +176,8 @@ func (s *Store) loadCheckpoint(k key, h *held) *Checkpoint {
 	return c
 }
 
-// isUnchanged reports whether the file with that info is the one that memory has. The time is read under the lock, because another request of
-// the conversation may be renewing it.
+// isUnchanged reports whether info describes the file that h was read from. The time is read under the lock, because another request of the
+// conversation may be renewing it.
 func (s *Store) isUnchanged(h *held, info fs.FileInfo) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +200,7 @@ func (s *Store) renewTime(path string, h *held) {
 	}
 }
 
-// setAside renames a damaged file, or removes it if it cannot.
+// setAside renames a damaged file, or removes it if that fails, and journals that.
 func (s *Store) setAside(path string, size int64) {
 	if _, err := store.SetAsidePath(path); err != nil {
 		_ = os.Remove(path)
@@ -225,7 +227,7 @@ func (s *Store) writeFiles(h *held, cut *Cut) error {
 		// An older generation is replaced; of the same one the first stays.
 		if old := s.loadCheckpoint(h.key, nil); old == nil {
 			first, err = atomicfile.Replacement{Name: path, Perm: 0o600, Kept: kept}.Create(file)
-		} else if h.c.beats(old) {
+		} else if h.c.supersedes(old) {
 			err = atomicfile.Write(path, file, 0o600, kept)
 		} else {
 			first = false
@@ -283,6 +285,7 @@ type memory struct {
 	order      list.List     // of *held, the one used last in front
 }
 
+// held is a checkpoint in memory.
 type held struct {
 	key  key
 	c    *Checkpoint
@@ -294,7 +297,7 @@ type held struct {
 	onDisk   bool
 }
 
-// get returns the entry of a key and makes it the most recently used; nil if there is none.
+// get returns the entry of a key, which then counts as the most recently used; nil if there is none.
 func (m *memory) get(k key) *held {
 	e := m.entries[k]
 	if e == nil {

@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// Pack returns checkpoints as one value of at most limit bytes, for a place that several stores share, and how many were left out because
-// they did not fit: the first ones.
-func Pack(list []*Checkpoint, limit int) (value []byte, left int) {
+// Pack returns checkpoints as one value of at most limit bytes, for a store that several processes share. omitted is how many of the first
+// ones were left out because they did not fit.
+func Pack(list []*Checkpoint, limit int) (value []byte, omitted int) {
 	var parts [][]byte
 	for i, c := range slices.Backward(list) {
 		part := c.encode()
 		part = append(binary.AppendUvarint(nil, uint64(len(part))), part...)
 		if limit -= len(part); limit < 0 {
-			left = i + 1
+			omitted = i + 1
 			break
 		}
 		parts = append(parts, part)
 	}
 	slices.Reverse(parts)
-	return bytes.Join(parts, nil), left
+	return bytes.Join(parts, nil), omitted
 }
 
 // Unpack returns the checkpoints in a value that [Pack] made. Any other bytes are an error.
@@ -44,9 +44,9 @@ func Unpack(value []byte) (list []*Checkpoint, err error) {
 	return list, nil
 }
 
-// Adopt puts what another store has decided in the place of what this one has about the same messages, and reports whether that changed
-// anything. A cut of a later generation stays, and of the same one mine, which may be nil, where it is clearly smaller: the provider has
-// refused the other one.
+// Adopt replaces this store's decisions by those in list, which another store has made about the same messages, and reports whether that
+// changed anything. A cut of a later generation than list's stays. So does mine, which may be nil, if it supersedes the one in list,
+// because the provider has refused that one as too long.
 func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (changed bool) {
 	if s == nil {
 		return false
@@ -61,7 +61,7 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 		h := s.memory.get(k)
 		s.mu.Unlock()
 		if old := s.loadCheckpoint(k, h); old != nil {
-			if old.Generation > c.Generation || old == mine && old.beats(c) || old.same(c) {
+			if old.Generation > c.Generation || old == mine && old.supersedes(c) || old.equal(c) {
 				continue
 			}
 			s.mu.Lock()
@@ -72,8 +72,8 @@ func (s *Store) Adopt(scope Scope, list []*Checkpoint, mine *Checkpoint) (change
 			}
 		}
 		own := *c
-		own.encoded = nil                            // it holds the whole value
-		_, _ = s.storeUnlessBeaten(scope, &own, nil) // what went wrong is journalled, and memory has it
+		own.encoded = nil                                // it holds the whole value
+		_, _ = s.storeUnlessSuperseded(scope, &own, nil) // what went wrong is journalled, and memory has it
 		changed = true
 	}
 	return changed

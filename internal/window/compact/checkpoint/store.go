@@ -148,11 +148,11 @@ func (s *Store) Scope(credential []byte) (scope Scope) {
 // Lookup returns the checkpoint of a cut that covers most of a conversation; nil when there is none. chain[i] is the digest of the client's
 // messages 0..i.
 func Lookup[D ~[16]byte](s *Store, scope Scope, chain []D) *Checkpoint {
-	return lookup(s, scope, chain, 0)
+	return lookupFrom(s, scope, chain, 0)
 }
 
-// lookup is Lookup for a caller who knows that no checkpoint covers only the first untouched messages or fewer.
-func lookup[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Checkpoint {
+// lookupFrom is Lookup for a caller that knows that no checkpoint covers only the first untouched messages or fewer.
+func lookupFrom[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) *Checkpoint {
 	if s == nil {
 		return nil
 	}
@@ -179,7 +179,7 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 		return nil
 	}
 	from := 0
-	if cut := lookup(s, scope, chain, untouched); cut != nil {
+	if cut := lookupFrom(s, scope, chain, untouched); cut != nil {
 		log, from = append(log, cut), cut.Covers
 	}
 	scope = scope.decisions()
@@ -189,24 +189,24 @@ func Log[D ~[16]byte](s *Store, scope Scope, chain []D, untouched int) (log []*C
 		if i, h = findInChain(s, scope, known, chain, i, len(chain), 1); i == len(chain) {
 			break
 		}
-		if c := s.loadCheckpoint(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 && starts(c, from) {
+		if c := s.loadCheckpoint(key{scope, Digest(chain[i])}, h); c != nil && c.Covers == i+1 && startsAt(c, from) {
 			log, from = append(log, c), c.Covers
 		}
 	}
 	return log
 }
 
-// starts reports whether a decision changes no message before message from.
-func starts(c *Checkpoint, from int) bool { return len(c.Patches) > 0 && c.Patches[0].From >= from }
+// startsAt reports whether a decision changes no message before message from.
+func startsAt(c *Checkpoint, from int) bool { return len(c.Patches) > 0 && c.Patches[0].From >= from }
 
 // Put stores a checkpoint with the text it cut, which may be empty; a cut without a time gets the present one. It returns the checkpoint
-// that is in force, never nil: another one when somebody was first with the same generation or has a later one. An error means that the
+// that applies now, never nil: another one if it has the same generation and was stored first, or a later one. An error means that the
 // checkpoint is in memory only.
 func (s *Store) Put(scope Scope, c *Checkpoint, cut Cut) (*Checkpoint, error) {
 	if cut.Time.IsZero() {
 		cut.Time = time.Now().UTC()
 	}
-	return s.storeUnlessBeaten(scope, c, &cut)
+	return s.storeUnlessSuperseded(scope, c, &cut)
 }
 
 // Freeze stores a decision, a checkpoint of generation 0 about the last messages that it covers, with the text it cut; cut is nil if there
@@ -216,12 +216,12 @@ func (s *Store) Freeze(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error
 	if cut != nil && cut.Time.IsZero() {
 		cut.Time = time.Now().UTC()
 	}
-	return s.storeUnlessBeaten(scope.decisions(), c, cut)
+	return s.storeUnlessSuperseded(scope.decisions(), c, cut)
 }
 
-// storeUnlessBeaten stores c with its cut, unless there is a checkpoint for the same messages that c does not beat, and returns the one that is stored
-// now. The error is that of the disk; c counts in memory all the same.
-func (s *Store) storeUnlessBeaten(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
+// storeUnlessSuperseded stores c with its cut, unless there is a checkpoint for the same messages that c does not supersede. It returns the
+// one that is stored now. The error is that of the disk; c is in memory all the same.
+func (s *Store) storeUnlessSuperseded(scope Scope, c *Checkpoint, cut *Cut) (*Checkpoint, error) {
 	if s == nil {
 		return c, nil
 	}
@@ -229,7 +229,7 @@ func (s *Store) storeUnlessBeaten(scope Scope, c *Checkpoint, cut *Cut) (*Checkp
 	s.mu.Lock()
 	h := s.memory.get(k)
 	s.mu.Unlock()
-	if old := s.loadCheckpoint(k, h); !c.beats(old) {
+	if old := s.loadCheckpoint(k, h); !c.supersedes(old) {
 		return old, nil
 	}
 	fresh := &held{key: k, c: c}
@@ -261,6 +261,7 @@ func (s *Store) Stats() Stats {
 	return s.stats
 }
 
+// countStats calls f to change the counters.
 func (s *Store) countStats(f func(*Stats)) {
 	s.mu.Lock()
 	f(&s.stats)

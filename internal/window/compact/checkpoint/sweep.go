@@ -33,15 +33,15 @@ const (
 	abandoned = time.Hour
 )
 
-// stored is a file of the store as walk found it.
+// stored is a file in the store's directory.
 type stored struct {
 	path string
 	size int64
 	time time.Time
 }
 
-// listFiles returns the files below the store's directory, without the key, and removes empty directories of scopes. What cannot be read is
-// left out.
+// listFiles returns the files below the store's directory, without the key, and removes empty directories of scopes. Directories that
+// cannot be read are left out.
 func (s *Store) listFiles() (all []stored) {
 	scopes, err := os.ReadDir(s.o.Dir)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Store) listFiles() (all []stored) {
 	return all
 }
 
-// keepWithinBounds removes files that are too old, temporary ones that were abandoned, and then the oldest until the directory is well
-// within its bounds. It counts and journals what went.
+// keepWithinBounds removes files that are too old, abandoned temporary ones, and then the oldest until the directory is well within its
+// bounds. It counts and journals what it removed.
 func (s *Store) keepWithinBounds() {
 	now := time.Now()
 	all := s.listFiles()
@@ -81,8 +81,8 @@ func (s *Store) keepWithinBounds() {
 		bytes += f.size
 	}
 	files := len(all)
-	var old, fat, many dropped
-	drop := func(f stored, d *dropped) {
+	var old, fat, many removal
+	drop := func(f stored, d *removal) {
 		if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
 			bytes -= f.size
 			files--
@@ -95,7 +95,7 @@ func (s *Store) keepWithinBounds() {
 		switch {
 		case strings.Contains(filepath.Base(f.path), temporaryMark):
 			if now.Sub(f.time) > abandoned {
-				drop(f, &dropped{}) // never was a file of the store
+				drop(f, &removal{}) // never was a file of the store
 			}
 		case now.Sub(f.time) > s.o.MaxAge:
 			drop(f, &old)
@@ -113,22 +113,23 @@ func (s *Store) keepWithinBounds() {
 	many.reportEvicted(s, "count")
 }
 
-// dropped counts what one bound removed.
-type dropped struct {
+// removal counts the files that one bound has removed.
+type removal struct {
 	files int
 	bytes int64
 }
 
-func (d dropped) reportEvicted(s *Store, reason string) {
+// reportEvicted counts and journals the removed files, if there are any.
+func (d removal) reportEvicted(s *Store, reason string) {
 	if d.files > 0 {
 		s.countAndJournal(reason, d.files, d.bytes)
 	}
 }
 
-// Forget removes everything for whose text holds returns true: cuts, the checkpoints they belong to, and what was added to prompts; and all
+// Forget removes everything for whose text matches returns true: cuts, the checkpoints they belong to, and texts added to prompts; and all
 // damaged files, which cannot be read. A conversation that goes on is compacted anew. It returns the paths of the files, relative to the
 // store's directory. With dry it only returns them.
-func (s *Store) Forget(holds func(text []byte) bool, dry bool) (files []string, err error) {
+func (s *Store) Forget(matches func(text []byte) bool, dry bool) (files []string, err error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -157,11 +158,11 @@ func (s *Store) Forget(holds func(text []byte) bool, dry bool) (files []string, 
 		switch {
 		case strings.HasSuffix(f.path, cutEnd):
 			cut, decodeErr := decodeCut(file)
-			held = decodeErr == nil && holds(cut.Text)
+			held = decodeErr == nil && matches(cut.Text)
 		case strings.HasSuffix(f.path, checkpointEnd):
 			c, decodeErr := decode(file)
-			held = decodeErr == nil && (slices.ContainsFunc(c.Patches, func(p Patch) bool { return holds(bytes.Join(p.With, []byte{'\n'})) }) ||
-				slices.ContainsFunc(c.Recalled, func(text string) bool { return holds([]byte(text)) }))
+			held = decodeErr == nil && (slices.ContainsFunc(c.Patches, func(p Patch) bool { return matches(bytes.Join(p.With, []byte{'\n'})) }) ||
+				slices.ContainsFunc(c.Recalled, func(text string) bool { return matches([]byte(text)) }))
 		default:
 			held = true // set aside, or half written: nobody can tell what is in it, and nothing needs it
 		}

@@ -22,7 +22,7 @@ const (
 	maxValues = 4096
 )
 
-// parseArguments reads the arguments of a call. Text that is not JSON is one text: some tools take free input.
+// parseArguments parses the arguments of a call. Text that is not JSON becomes one text value: some tools take free input.
 func parseArguments(text string) value {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
@@ -91,7 +91,7 @@ func (p *argumentParser) readValue(depth int) (v value) {
 	return v
 }
 
-// readNested returns v, or if its text is a list or object as JSON, that with the text: some tools take arguments in this form.
+// readNested returns v, or, if its text is itself a JSON list or object, that value with the text: some tools take arguments in this form.
 func (p *argumentParser) readNested(v value, depth int) value {
 	text := strings.TrimSpace(v.text)
 	if !strings.HasPrefix(text, "[{") && !strings.HasPrefix(text, "[\"") && !strings.HasPrefix(text, "{\"") {
@@ -107,18 +107,18 @@ func (p *argumentParser) readNested(v value, depth int) value {
 	return read
 }
 
-// plain reports whether a value is neither an object nor an array.
-func (v *value) plain() bool { return !v.object && !v.array }
+// isPlain reports whether a value is neither an object nor an array.
+func (v *value) isPlain() bool { return !v.object && !v.array }
 
-// forPlainValues calls f for v, or for each plain value below it, with the key of the value; an element of an array has the key of the array.
+// forPlainValues calls f for v if it is plain, else for each plain value in it, with its key; an element of an array has the array's key.
 func (v *value) forPlainValues(f func(text string, key string)) {
-	if v.plain() {
+	if v.isPlain() {
 		f(v.text, v.key)
 		return
 	}
 	for i := range v.members {
 		m := &v.members[i]
-		if m.plain() && m.key == "" {
+		if m.isPlain() && m.key == "" {
 			f(m.text, v.key)
 			continue
 		}
@@ -126,7 +126,8 @@ func (v *value) forPlainValues(f func(text string, key string)) {
 	}
 }
 
-// plainKey returns a key in lower case without separators: filePath, file_path and file-path are one. A key over 64 bytes gives "".
+// plainKey returns a key in lower case without separators: filePath, file_path and file-path are one. For a key over 64 bytes it returns
+// "".
 func plainKey(key string) string {
 	if len(key) > 64 {
 		return ""

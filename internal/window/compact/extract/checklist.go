@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// recordSpoken records the list of things to do in what an agent said, with boxes or under a heading that calls it a plan.
+// recordSpoken records the list of things to do in an agent's words: items with boxes, or items under a heading that calls them a plan.
 func (p *plans) recordSpoken(text string, turn int32) {
 	if items := checklistItems(text); len(items) > 1 {
 		p.setList(ownList, turn, items)
@@ -46,7 +46,7 @@ func planUnderHeading(text string) (list []planItem) {
 		rest := strings.TrimLeft(row, "-*+•0123456789.) ")
 		switch {
 		case row == "":
-		case under && len(rest) < len(row) && worth(rest) && !strings.HasPrefix(row, "**"):
+		case under && len(rest) < len(row) && isWorthReading(rest) && !strings.HasPrefix(row, "**"):
 			if len(list) < maxItems {
 				list = append(list, planItem{text: oneLine(rest, maxItem)})
 			}
@@ -100,7 +100,7 @@ func checklistItems(text string) (list []planItem) {
 		for _, box := range boxes {
 			if said, ok := strings.CutPrefix(rest, box.mark); ok {
 				link := strings.HasPrefix(said, "(")
-				if said = oneLine(strings.TrimLeft(said, "\uFE0F:"), maxItem); worth(said) && !link && len(list) < maxItems {
+				if said = oneLine(strings.TrimLeft(said, "\uFE0F:"), maxItem); isWorthReading(said) && !link && len(list) < maxItems {
 					list = append(list, planItem{text: said, status: box.status})
 				}
 				break
@@ -113,7 +113,7 @@ func checklistItems(text string) (list []planItem) {
 	return list
 }
 
-// statedItem returns the item of a line that begins with a state in words: "[done] x", "TODO x", "DOING: x"; false for another line.
+// statedItem returns the item in a line that begins with a state in words: "[done] x", "TODO x", "DOING: x"; false for any other line.
 func statedItem(row string) (item planItem, ok bool) {
 	if rest, found := strings.CutPrefix(row, "["); found {
 		word, said, found := strings.Cut(rest, "]")
@@ -121,12 +121,12 @@ func statedItem(row string) (item planItem, ok bool) {
 			return item, false
 		}
 		item = planItem{text: oneLine(strings.TrimLeft(said, ": "), maxItem), status: word}
-		return item, worth(item.text)
+		return item, isWorthReading(item.text)
 	}
 	end := strings.IndexAny(row[:min(len(row), 16)], " :")
 	if end < 3 || row[:end] != strings.ToUpper(row[:end]) || !slices.Contains(states, plainKey(row[:end])) {
 		return item, false
 	}
 	item = planItem{text: oneLine(strings.TrimLeft(row[end:], ": -"), maxItem), status: strings.ToLower(row[:end])}
-	return item, worth(item.text)
+	return item, isWorthReading(item.text)
 }

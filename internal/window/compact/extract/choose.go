@@ -63,8 +63,8 @@ type chooser struct {
 	names int             // bytes of left that are kept for identifiers by themselves
 }
 
-// chooseLines returns what goes into a summary: records, and lines in the order of what they add for each byte, until room bytes are used.
-// verbatim, unless "", takes the place of all but the user's words.
+// chooseLines chooses what goes into a summary of at most room bytes: records, and lines in the order of what they add for each byte.
+// verbatim, unless "", replaces all but the user's words.
 func chooseLines(all []line, known *records, room int, verbatim string) choice {
 	c := chooser{choice: choice{text: map[int]string{}}, all: all, held: map[uint64]bool{}, said: map[string]bool{}, done: make([]bool, len(all))}
 	c.order = make([]int, 0, len(all))
@@ -113,8 +113,8 @@ func chooseLines(all []line, known *records, room int, verbatim string) choice {
 // shareOf returns a share of the room, in bytes.
 func (c *chooser) shareOf(share float64) int { return int(share * float64(c.whole)) }
 
-// takeLine adds line i, shortened, to the summary if it has a score, says something new, and fits into room and into what is left of the whole. It
-// returns the bytes it takes, else 0.
+// takeLine adds line i, shortened, to the summary if it has a score, says something new, and fits into room and into what is left of the
+// whole. It returns the bytes that it takes, or 0.
 func (c *chooser) takeLine(i, room int) int {
 	l := &c.all[i]
 	if c.done[i] || l.score <= 0 || c.said[l.text] || l.addsNothing(c.held) {
@@ -140,7 +140,7 @@ func (c *chooser) takeLine(i, room int) int {
 	return cost
 }
 
-// takeUsers takes the user's lines while they fit into room bytes, and returns how many bytes are left.
+// takeUsers takes the user's lines that fit into room bytes, and returns how many bytes of room are left.
 func (c *chooser) takeUsers(room int) int {
 	for _, i := range c.order {
 		if c.all[i].section == sectionUser {
@@ -150,8 +150,8 @@ func (c *chooser) takeUsers(room int) int {
 	return room
 }
 
-// takeAgents takes what a coding agent needs: of each kind its share, then the rest in the order of importance. user is the number of bytes
-// that the user's words left of their share.
+// takeAgents takes what a coding agent needs: of each kind up to its share, then the rest by importance. user is the number of bytes that
+// the user's words left unused.
 func (c *chooser) takeAgents(known *records, user int) {
 	told := c.newsLines()
 	p := packer{known: known, next: map[section][]block{}, held: c.held, said: c.said}
@@ -188,7 +188,7 @@ func (c *chooser) takeAgents(known *records, user int) {
 	}
 }
 
-// newsLines returns the lines of the agent with enough news to come before identifiers, those with the most news first.
+// newsLines returns the indices of the agent's lines with enough news to come before identifiers, those with the most news first.
 func (c *chooser) newsLines() (list []int) {
 	for _, i := range c.order {
 		if l := &c.all[i]; l.news > 0 && l.hasNews() && !l.heads {
@@ -201,8 +201,8 @@ func (c *chooser) newsLines() (list []int) {
 	return list
 }
 
-// takeSentences takes lines of list that fit into room bytes, of section s or, for sectionNone, of all, and returns their bytes. An item of
-// a list brings the heading of its list along.
+// takeSentences takes the lines of list that are in section s, or with sectionNone in any, while they fit into room bytes, and returns the
+// bytes that they take. With an item of a list it takes the list's heading.
 func (c *chooser) takeSentences(list []int, room int, s section) (cost int) {
 	for _, i := range list {
 		if s != sectionNone && c.all[i].section != s {
@@ -264,7 +264,7 @@ func (p *packer) packSection(s section, room int) (cost int) {
 	return cost
 }
 
-// markHeld marks the tokens of a line as being in the summary, so that no other line is chosen for them.
+// markHeld marks the tokens of a text as being in the summary, so that no other line is chosen for them.
 func (p *packer) markHeld(text string) {
 	l := line{text: text}
 	var buf [maxTokens]token
@@ -274,7 +274,7 @@ func (p *packer) markHeld(text string) {
 	}
 }
 
-// addsNothing reports whether a line holds no token that is not in the summary already, and no news.
+// addsNothing reports whether a line has neither news nor a token that is not in the summary yet.
 func (l *line) addsNothing(held map[uint64]bool) bool {
 	if l.news > 0 {
 		return false // that names are known says nothing of what was said of them
@@ -313,7 +313,7 @@ func takeIdentifiers(all []line, order []int, held map[uint64]bool, room int) (a
 	return also
 }
 
-// shortened returns the line as it is quoted: all of it, or the part around its tokens.
+// shortened returns the line as it goes into a summary: all of it, or the part around its tokens.
 func (l *line) shortened() string {
 	most := longestTool
 	switch {
@@ -341,7 +341,7 @@ func (l *line) shortened() string {
 // ellipsis is put at the end of a text that was cut.
 const ellipsis = " ..."
 
-// shortenText returns text cut to at most n bytes, at a rune, with an ellipsis; "" when n is too small for one.
+// shortenText returns text, cut with an ellipsis if it is longer than n bytes; "" if n is too small for an ellipsis.
 func shortenText(text string, n int) string {
 	if n < len(ellipsis) {
 		return ""

@@ -13,13 +13,13 @@ type failures struct {
 	by   map[string]int // index in list of a command's last run
 }
 
-// recordRun records the result of a command and reports whether it failed. What an earlier run of it said counts no longer. reads means
-// that the command only shows files: then only a result that the client marked as an error is a failure.
+// recordRun records the result of a command in place of those of its earlier runs, and reports whether it failed. reads means that the
+// command only shows files: then only a result that the client marked as an error is a failure.
 func (f *failures) recordRun(command string, turn int32, text string, isError, reads bool) (found bool) {
 	if reads && !isError {
 		return false // a file that speaks of errors
 	}
-	one, found := readFailure(unwrapped(text), isError)
+	one, found := readFailure(unwrapResult(text), isError)
 	command = oneLine(command, maxCommand)
 	f.retireCommand(command)
 	if found {
@@ -29,7 +29,7 @@ func (f *failures) recordRun(command string, turn int32, text string, isError, r
 	return found
 }
 
-// retireCommand marks the failure of a command as over, since the command was run again.
+// retireCommand marks the failure of a command as over, because the command was run again.
 func (f *failures) retireCommand(command string) {
 	if at, ok := f.by[command]; ok {
 		f.list[at].over = true
@@ -37,7 +37,8 @@ func (f *failures) retireCommand(command string) {
 	}
 }
 
-// addFailure adds a failure, as the newest of its command. One without lines is ignored; of too many the oldest quarter is dropped.
+// addFailure adds a failure as the newest of its command. One without lines is ignored; if there are too many, the oldest quarter is
+// dropped.
 func (f *failures) addFailure(one failure) {
 	if f.by == nil {
 		f.by = map[string]int{}
@@ -62,9 +63,9 @@ func (f *failures) addFailure(one failure) {
 }
 
 // commandOf returns the command that a call ran: a shell's command line, or the tool's name with its arguments. reads means that it only
-// shows what is in files.
+// shows the contents of files.
 func commandOf(tool string, arguments *value) (command string, reads bool) {
-	if arguments.plain() {
+	if arguments.isPlain() {
 		return oneLine(arguments.text, maxCommand), false
 	}
 	for i := range arguments.members {
@@ -100,8 +101,8 @@ func commandOf(tool string, arguments *value) (command string, reads bool) {
 // runningWords are in the names of tools that read the output of a command or a check.
 var runningWords = []string{"terminal", "process", "output", "shell", "console", "task", "job", "log", "logs", "test", "tests", "build", "diagnostics", "problems", "errors", "lint", "check", "stdin", "session", "run", "exec"}
 
-// unwrapped returns the text of a result that a client has put into JSON, short values with their names; any other text as it is.
-func unwrapped(text string) string {
+// unwrapResult returns the text of a result that a client has wrapped in JSON, short values with their names; any other text as it is.
+func unwrapResult(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return text
 	}
@@ -127,15 +128,15 @@ func editsInPlace(argument string) bool {
 	return strings.HasPrefix(argument, "--in-place") || strings.HasPrefix(argument, "-") && !strings.HasPrefix(argument, "--") && strings.Contains(argument, "i")
 }
 
-// onlyReads reports whether every command of a line only shows what is in files. It returns false for files that may hold the output of a
-// command, such as logs and reports.
+// onlyReads reports whether every command of a line only shows the contents of files. It returns false for files that may hold the output
+// of a command, such as logs and reports.
 func onlyReads(command string) bool {
-	if contains(command, []string{".log", ".out", "/tmp/", "output", "report", "result", "junit", ".xml", ".txt"}) {
+	if containsAny(command, []string{".log", ".out", "/tmp/", "output", "report", "result", "junit", ".xml", ".txt"}) {
 		return false // of what a command said
 	}
 	words := shellWords(command)
 	for len(words) > 0 {
-		end := slices.IndexFunc(words, separates)
+		end := slices.IndexFunc(words, isSeparator)
 		if end < 0 {
 			end = len(words)
 		}

@@ -31,7 +31,7 @@ var cueWords = []struct {
 	}},
 }
 
-// cuesIn returns those of the cues in ask that a line has in its first longLine bytes. scratch is memory for it.
+// cuesIn returns which of the cues in ask the first longLine bytes of a line have. scratch is memory for its work.
 func cuesIn(text string, ask cue, scratch []byte) (found cue) {
 	text = text[:min(len(text), longLine)]
 	lower := append(scratch[:0], ' ')
@@ -48,7 +48,7 @@ func cuesIn(text string, ask cue, scratch []byte) (found cue) {
 			continue
 		}
 		for _, word := range group.words {
-			if beginsWord(view, word) {
+			if hasWordStart(view, word) {
 				found |= group.is
 				break
 			}
@@ -57,9 +57,9 @@ func cuesIn(text string, ask cue, scratch []byte) (found cue) {
 	return found
 }
 
-// beginsWord reports whether word stands in text behind a byte that is no letter or digit; a word that is not ASCII may stand anywhere. text
-// must begin with a space, because the byte before a match is read.
-func beginsWord(text, word string) bool {
+// hasWordStart reports whether word stands in text at the beginning of a word; a word that is not ASCII may stand anywhere. text must begin
+// with a space, because the byte before a match is read.
+func hasWordStart(text, word string) bool {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)
 		if at < 0 {
@@ -80,9 +80,9 @@ const (
 	notableRatio = 2
 )
 
-// Notable returns for each turn that is a Result the lines of it that a later turn is likeliest to need: at most most of them, in their
-// order, each in at most n bytes; "" where no line stands out, and for other turns. The other turns decide which words are rare and which
-// were spoken of.
+// Notable returns for each turn that is a Result the lines of it that a later turn probably needs: at most most of them, in their order,
+// each in at most n bytes; "" if no line stands out, and for other turns. The other turns decide which words are rare and which were
+// mentioned.
 func Notable(turns []Turn, n, most int) []string {
 	turns = newestTurns(turns, DefaultScan)
 	all := linesOf(turns)

@@ -73,12 +73,13 @@ func hasWord(name string, words []string) bool {
 	return false
 }
 
+// edits collects the paths that a call changes.
 type edits struct {
 	writes, reads bool
 	paths         []string
 }
 
-// addPath adds a path, unless it is there, is outside of a project (/tmp, /dev, a URL) or cannot be a path.
+// addPath adds a path, unless it is there already, is outside of a project (/tmp, /dev, a URL) or cannot be a path.
 func (e *edits) addPath(path string) {
 	path = strings.TrimSpace(path)
 	path = strings.TrimPrefix(path, "file://")
@@ -93,13 +94,13 @@ func (e *edits) addPath(path string) {
 	e.paths = append(e.paths, path)
 }
 
-// addObject adds the paths that an object in the arguments changes. writes means that it is part of an edit.
+// addObject adds the paths that an object in the arguments changes. writes means that the object is part of an edit.
 func (e *edits) addObject(v *value, writes bool) {
 	content, listed := false, false
 	for i := range v.members {
 		m := &v.members[i]
 		key := plainKey(m.key)
-		if m.plain() && slices.Contains(actionKeys, key) && len(m.text) < 32 && !strings.Contains(m.text, " ") {
+		if m.isPlain() && slices.Contains(actionKeys, key) && len(m.text) < 32 && !strings.Contains(m.text, " ") {
 			// "view" of an editor; "create" of a tool with a general name.
 			if hasWord(m.text, readingWords) && !hasWord(m.text, writingWords) {
 				return
@@ -109,7 +110,7 @@ func (e *edits) addObject(v *value, writes bool) {
 		switch {
 		case slices.Contains(contentKeys, key):
 			content = content || m.text != "" || len(m.members) > 0
-		case m.plain() && !slices.Contains(shellKeys, key) && strings.Contains(m.text, "\n"):
+		case m.isPlain() && !slices.Contains(shellKeys, key) && strings.Contains(m.text, "\n"):
 			content = true
 		}
 		listed = listed || len(m.members) > 0 && !slices.Contains(placeKeys, key)
@@ -122,7 +123,7 @@ func (e *edits) addObject(v *value, writes bool) {
 		case m.key != "" && writes && (m.object || m.array) && looksLikePath(m.key):
 			e.addPath(m.key) // {"changes": {"a/b.go": [...]}}
 			e.addObject(m, writes)
-		case m.plain():
+		case m.isPlain():
 			if !writes || slices.Contains(placeKeys, key) || slices.Contains(contentKeys, key) || slices.Contains(shellKeys, key) && key != "script" {
 				continue
 			}
@@ -132,9 +133,9 @@ func (e *edits) addObject(v *value, writes bool) {
 		case m.array && slices.Contains(pathKeys, key):
 			for k := range m.members {
 				switch el := &m.members[k]; {
-				case el.plain() && writes && couldBePath(el.text):
+				case el.isPlain() && writes && couldBePath(el.text):
 					e.addPath(el.text)
-				case !el.plain():
+				case !el.isPlain():
 					e.addObject(el, writes)
 				}
 			}
@@ -206,10 +207,10 @@ func (e *edits) addPatch(text string) {
 				if rest == "/dev/null" {
 					rest, _, _ = strings.Cut(old, "\t")
 				}
-				e.addPath(withoutSide(rest))
+				e.addPath(trimSide(rest))
 			case "diff --git ":
 				if _, to, ok := strings.Cut(rest, " "); ok {
-					e.addPath(withoutSide(to))
+					e.addPath(trimSide(to))
 				}
 			default:
 				e.addPath(rest)
@@ -220,8 +221,8 @@ func (e *edits) addPatch(text string) {
 	}
 }
 
-// withoutSide returns a path without git's "a/" or "b/" in front.
-func withoutSide(path string) string {
+// trimSide returns a path without git's "a/" or "b/" in front.
+func trimSide(path string) string {
 	if strings.HasPrefix(path, "a/") || strings.HasPrefix(path, "b/") {
 		return path[2:]
 	}
@@ -246,13 +247,13 @@ var changedWords = []string{
 	"scritto", "salvato", "modificato", "opgeslagen", "gewijzigd", "zapisano", "zmieniono", "записан", "сохран", "измен", "создан", "обновл", "已写入", "已更新", "已保存", "已修改", "已创建", "保存しました", "更新しました", "書き込み",
 }
 
-// confirms reports whether a result of less than 300 bytes says that something was changed.
-func confirms(result string) bool {
-	return len(result) < 300 && contains(strings.ToLower(result), changedWords)
+// confirmsChange reports whether a result of less than 300 bytes says that something was changed.
+func confirmsChange(result string) bool {
+	return len(result) < 300 && containsAny(strings.ToLower(result), changedWords)
 }
 
-// editedInText returns the files that an agent without tools changes by what it writes: patches, blocks to search and replace, and calls
-// written as tags.
+// editedInText returns the files that an agent without tools changes by its text: patches, search-and-replace blocks, and calls written as
+// tags.
 func editedInText(text string) []string {
 	var e edits
 	e.addPatch(text[:min(len(text), maxScanned)])

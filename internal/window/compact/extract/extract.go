@@ -108,7 +108,7 @@ func Summarize(turns []Turn, o Options) Summary {
 	}
 	w := newWriter(o.Bytes, messages)
 	if o.Bytes < MinBytes {
-		return Summary{Text: w.bare(), Messages: messages}
+		return Summary{Text: w.bareSummary(), Messages: messages}
 	}
 	turns = newestTurns(turns, o.Scan)
 	known := gatherRecords(turns)
@@ -141,7 +141,7 @@ func priorCount(text string) int {
 	return n
 }
 
-// priorLines appends the lines of an earlier summary to found, each in the section it stood in. The user's words stay the user's.
+// priorLines appends the lines of an earlier summary to found, each in its section. The user's words stay the user's.
 func priorLines(found []line, text string, turn int32) []line {
 	at := sectionDecisions
 	start := len(found)
@@ -155,7 +155,7 @@ func priorLines(found []line, text string, turn int32) []line {
 			}
 			continue
 		}
-		if at.recorded() {
+		if at.isRecorded() {
 			continue // see records.addPrior
 		}
 		if row == "" || strings.HasPrefix(row, "[Plimsoll: ") {
@@ -168,7 +168,7 @@ func priorLines(found []line, text string, turn int32) []line {
 		rest := strings.TrimPrefix(strings.TrimPrefix(row, "- "), "> ")
 		if list, ok := strings.CutPrefix(row, alsoMark); ok {
 			for word := range strings.SplitSeq(list, ", ") {
-				if worth(word) {
+				if isWorthReading(word) {
 					l.text = word
 					found = append(found, l)
 				}

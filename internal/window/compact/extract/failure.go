@@ -71,8 +71,8 @@ var outcomeWords = []string{
 	"ожидалось", "получено", "预期", "期望", "应为", "实际", "期待", "実際",
 }
 
-// shouts reports whether a line says in capitals that something failed, as runners end their output: "//x:y FAILED in 3s".
-func shouts(line string) bool {
+// hasShoutedFailure reports whether a line says in capitals that something failed, as runners end their output: "//x:y FAILED in 3s".
+func hasShoutedFailure(line string) bool {
 	for _, w := range []string{"FAILED", "FAILURE", "ÉCHEC", "FALLO", "FALLÓ", "FALHA", "FALHOU", "FALLITO", "FEHLGESCHLAGEN", "NICHT BESTANDEN", "MISLUKT", "BŁĄD", "ОШИБКА", "ПРОВАЛ"} {
 		if strings.Contains(line, w) {
 			return true
@@ -84,7 +84,7 @@ func shouts(line string) bool {
 // unsuccessful are the marks of a failure in results that are JSON.
 var unsuccessful = []string{"success: false", "ok: false", "passed: false", "succeeded: false", "iserror: true", "is_error: true", "failed: true"}
 
-// countWords returns how many of some words are in a text.
+// countWords returns how many of the words occur in a text.
 func countWords(text string, words []string) (n int) {
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -115,8 +115,8 @@ func readFailure(text string, isError bool) (f failure, found bool) {
 	return f, len(f.lines) > 0
 }
 
-// noteExitCode notes an exit code that a line names. A code at the beginning of the output counts more than a later one.
-func (f *failReader) noteExitCode(code int) {
+// setExitCode records an exit code that a line names. A code at the beginning of the output counts more than a later one.
+func (f *failReader) setExitCode(code int) {
 	switch {
 	case f.seen <= 4:
 		f.code, f.told = code, true
@@ -125,6 +125,7 @@ func (f *failReader) noteExitCode(code int) {
 	}
 }
 
+// A failLine is a line of output with how much it says about a failure.
 type failLine struct {
 	text   string
 	worth  int
@@ -146,7 +147,7 @@ type failReader struct {
 
 const maxFailScan = 4000 // lines that are held
 
-// readLines reads lines of output and gives each a worth by how much it says about a failure.
+// readLines reads lines of output and sets the worth of each by how much it says about a failure.
 func (f *failReader) readLines(text string) {
 	for row := range strings.Lines(text) {
 		row = strings.TrimRight(row, " \t\r\n")
@@ -164,14 +165,14 @@ func (f *failReader) readLines(text string) {
 		lower := strings.ToLower(trimmed)
 		f.seen++
 		if code, ok := exitCode(lower); ok {
-			f.noteExitCode(code)
+			f.setExitCode(code)
 			if len(trimmed) < 40 {
 				continue // the failure's head says it
 			}
 		}
 		worth := 0
 		switch {
-		case passes(lower):
+		case reportsSuccess(lower):
 			continue
 		case slices.Contains(unsuccessful, lower):
 			f.sure = true
@@ -185,15 +186,15 @@ func (f *failReader) readLines(text string) {
 			worth = failNamed
 		case f.trace && row[0] != ' ' && row[0] != '\t': // what ends a traceback of Python: "package.LockedError: held by 41"
 			worth, f.trace = failNamed, false
-		case numbered(trimmed):
+		case hasFailNumber(trimmed):
 			worth, f.near = failNamed, 8
 			f.lines = append(f.lines, failLine{oneLine(trimmed, maxFailLine), worth, false})
 			continue // it may be any list: alone it names no failure
 		case strings.HasPrefix(trimmed, "warning: "): // where warnings count as errors
 			worth = failDetail
-		case contains(lower, failWords) && !strings.HasPrefix(lower, "ok"):
+		case containsAny(lower, failWords) && !strings.HasPrefix(lower, "ok"):
 			worth = failGeneral
-			if namesPlace(lower) || contains(lower, outcomeWords) && readable(trimmed) || shouts(trimmed) {
+			if namesPlace(lower) || containsAny(lower, outcomeWords) && readable(trimmed) || hasShoutedFailure(trimmed) {
 				worth = failNamed
 			}
 		case countWords(lower, outcomeWords) > 1 && readable(trimmed):
@@ -202,7 +203,7 @@ func (f *failReader) readLines(text string) {
 		if worth < failNamed && worth > 0 && f.near > 0 {
 			worth++
 		}
-		if worth < failNamed && (contains(lower, detailWords) || namesPlace(lower) && f.near > 0) {
+		if worth < failNamed && (containsAny(lower, detailWords) || namesPlace(lower) && f.near > 0) {
 			worth = max(worth, 1)
 			if f.near > 0 {
 				worth = max(worth, failDetail)
@@ -244,8 +245,8 @@ func (f *failReader) raiseWorth() {
 	}
 }
 
-// pickLines returns the lines that say most about the failure, in an order where the first best are the most important. Of a command that failed
-// without a line about it these are the last lines of its output.
+// pickLines returns the lines that say most about the failure, of which the first best are the most important. For a command that failed
+// without a line about it, these are the last lines of its output.
 func (f *failReader) pickLines() (lines []string, best int) {
 	order := make([]int, 0, len(f.lines))
 	most := maxFailLines
@@ -271,7 +272,7 @@ func (f *failReader) pickLines() (lines []string, best int) {
 		if len(taken) >= most {
 			break
 		}
-		if text := f.lines[i].text; worth(text) && !said[text] {
+		if text := f.lines[i].text; isWorthReading(text) && !said[text] {
 			said[text] = true
 			taken = append(taken, i)
 		}
@@ -293,7 +294,7 @@ func (f *failReader) pickLines() (lines []string, best int) {
 	return lines, best
 }
 
-// readable reports whether a line has at least two words: a dump has none.
+// readable reports whether a line has at least two words, which a dump of data has not.
 func readable(line string) bool {
 	words, run := 0, 0
 	for i := range len(line) {

@@ -51,7 +51,7 @@ const (
 // arguments turns the JSON text of a call into lines: one for each member, and those of its texts.
 var arguments = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `","`, "\n", `":"`, ": ", `,"`, "\n", `":`, ": ")
 
-// linesOf returns the lines of all turns that are not Kept.
+// linesOf returns the lines of all turns that do not stay in the conversation (Kept).
 func linesOf(turns []Turn) []line {
 	size := 0
 	for i := range turns {
@@ -110,8 +110,8 @@ func linesOf(turns []Turn) []line {
 	return found
 }
 
-// pieces yields the lines of text that hold something, trimmed, each with its offset; a line over longest bytes as parts of at most most
-// bytes, which end at the end of a sentence or after a separator.
+// pieces yields the trimmed lines of text that are not empty, each with its offset. A line over longest bytes is split into parts of at
+// most most bytes, which end at the end of a sentence or after a separator.
 func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
@@ -131,7 +131,7 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 				if n > most {
 					n = breakAt(rest)
 				}
-				if part := strings.TrimSpace(rest[:n]); worth(part) && !yield(at, part) {
+				if part := strings.TrimSpace(rest[:n]); isWorthReading(part) && !yield(at, part) {
 					return
 				}
 				rest = rest[n:]
@@ -142,8 +142,8 @@ func pieces(text string, longest, most int) iter.Seq2[int, string] {
 	}
 }
 
-// endOfSentence returns the end of the first sentence of text, 0 when it has no end within most bytes. A sentence ends at a terminal mark before
-// a space, or in scripts without spaces anywhere. A point before a small letter ends none: "e.g. this".
+// endOfSentence returns the end of the first sentence of text, 0 if it does not end within most bytes. A sentence ends at a terminal mark
+// before a space, or in scripts without spaces anywhere. A point before a small letter ends none: "e.g. this".
 func endOfSentence(text string, most int) int {
 	for i := 20; i < min(len(text)-1, most); i++ {
 		switch c := text[i]; {
@@ -161,7 +161,8 @@ func endOfSentence(text string, most int) int {
 	return 0
 }
 
-// breakAt returns the end of the first part of a long line: after a separator near piece bytes, else at a rune.
+// breakAt returns the end of the first part of a line that is too long: after a separator near piece bytes, else at the beginning of a
+// rune.
 func breakAt(text string) int {
 	best := 0
 	for i := piece / 2; i < longLine && i < len(text); i++ {
@@ -185,8 +186,8 @@ func breakAt(text string) int {
 	return limit.Boundary(text, min(longLine, len(text)))
 }
 
-// worth reports whether a line has two letters or digits at least.
-func worth(text string) bool {
+// isWorthReading reports whether a line has at least two letters or digits.
+func isWorthReading(text string) bool {
 	n := 0
 	for i := range len(text) {
 		if c := text[i]; c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80 {
@@ -198,11 +199,11 @@ func worth(text string) bool {
 	return false
 }
 
-// cutListMark removes the mark of a list item from a line, and sets l.head. head is the index of a line that may be the list's heading, -1
-// for none, and at that of the line itself. It returns the head for the lines that follow.
+// cutListMark removes the mark of a list item from a line, and sets l.head. head is the index of the line that may be the list's heading,
+// -1 for none, and at that of the line itself. It returns the head for the lines that follow.
 func (l *line) cutListMark(head, at int) int {
 	rest := strings.TrimLeft(l.text, "-*+•·–0123456789.)、 ")
-	marked := len(rest) < len(l.text) && worth(rest) && strings.ContainsAny(l.text[:len(l.text)-len(rest)], " 、") && !strings.HasPrefix(l.text, "**")
+	marked := len(rest) < len(l.text) && isWorthReading(rest) && strings.ContainsAny(l.text[:len(l.text)-len(rest)], " 、") && !strings.HasPrefix(l.text, "**")
 	switch {
 	case marked:
 		l.text = rest
@@ -226,9 +227,9 @@ func hasFailMark(line string) bool {
 	return strings.HasPrefix(line, "Failed ") && strings.HasSuffix(line, "]") // dotnet's "Failed Name [12 ms]"
 }
 
-// numbered reports whether a line begins with a number in the form in which runners number failed tests: "1) Cart keeps its total" (RSpec,
-// ExUnit, PHPUnit, Mocha).
-func numbered(line string) bool {
+// hasFailNumber reports whether a line begins with a number in the form in which test runners number failed tests: "1) Cart keeps its
+// total" (RSpec, ExUnit, PHPUnit, Mocha).
+func hasFailNumber(line string) bool {
 	digits := 0
 	for digits < len(line) && class[line[digits]] == 'd' {
 		digits++
@@ -236,10 +237,11 @@ func numbered(line string) bool {
 	return digits > 0 && digits < 4 && strings.HasPrefix(line[digits:], ") ") && len(line) > digits+5
 }
 
-func passes(lower string) bool { return contains(lower, passMarks) }
+// reportsSuccess reports whether an output, in lower case, says that nothing failed.
+func reportsSuccess(lower string) bool { return containsAny(lower, passMarks) }
 
-// contains reports whether the text contains one of the words, also as a part of another word.
-func contains(text string, words []string) bool {
+// containsAny reports whether the text contains one of the words, also as a part of another word.
+func containsAny(text string, words []string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
 			return true
@@ -290,7 +292,7 @@ var endMarks = []string{"[E]", "[F]", "FAIL", "FAIL!", "FAILED", "FAILED!", "***
 // endsFailed reports whether a line ends with one of endMarks, or with one and a duration.
 func endsFailed(line string) bool {
 	words := strings.Fields(line[max(0, len(line)-160):])
-	for len(words) > 1 && duration(words[len(words)-1]) {
+	for len(words) > 1 && isDurationPart(words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
 	if len(words) < 2 || !readable(line) {
@@ -303,8 +305,8 @@ func endsFailed(line string) bool {
 	return slices.Contains(endMarks, strings.TrimLeft(last, ".…"))
 }
 
-// duration reports whether a word is a part of a duration: "(5ms)", "0.02", "sec", "[12", "ms]", "1.2s".
-func duration(word string) bool {
+// isDurationPart reports whether a word is part of a duration: "(5ms)", "0.02", "sec", "[12", "ms]", "1.2s".
+func isDurationPart(word string) bool {
 	word = strings.Trim(word, "()[]<>,")
 	unit := strings.TrimLeft(word, "0123456789.,:")
 	return slices.Contains([]string{"", "ms", "µs", "us", "ns", "s", "sec", "secs", "second", "seconds", "m", "min", "in", "after"}, unit)

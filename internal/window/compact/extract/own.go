@@ -27,7 +27,7 @@ func Own(text string) string {
 		return strings.TrimSpace(text)
 	}
 	rest := strings.TrimSpace(text)
-	if setsUp(rest) {
+	if isGeminiSetup(rest) {
 		return ""
 	}
 	if strings.HasPrefix(rest, "# AGENTS.md instructions") {
@@ -60,14 +60,14 @@ func Own(text string) string {
 	return strings.TrimSpace(kept.String())
 }
 
-// setsUp reports whether a text is the first message of Gemini CLI or a client built from it: "This is the Gemini CLI. We are setting up
-// the context for our chat. …".
-func setsUp(text string) bool {
+// isGeminiSetup reports whether a text is the first message of Gemini CLI or a client built from it: "This is the Gemini CLI. We are
+// setting up the context for our chat. …".
+func isGeminiSetup(text string) bool {
 	first := text[:min(len(text), 200)]
 	return strings.HasPrefix(first, "This is ") && strings.Contains(first, "We are setting up the context for our chat")
 }
 
-// isContext reports whether an element of that name is a client's own and not the user's.
+// isContext reports whether clients add an element of that name; it is not the user's words.
 func isContext(name string) bool {
 	if slices.Contains(contextTags, name) {
 		return true
@@ -88,8 +88,8 @@ const (
 	maxElements = 256
 )
 
-// elementLength returns the length of a client's element <name …>…</name> at the start of text, 0 when there is none; looked means that text was
-// searched for its end. Codex writes a space into a name ("<permissions instructions>"): the first word is enough.
+// elementLength returns the length of a client's element <name …>…</name> at the start of text, 0 if there is none; looked means that
+// the text was searched for the element's end. Codex writes a space into a name ("<permissions instructions>"): the first word is enough.
 func elementLength(text string) (length int, looked bool) {
 	i := 1
 	for i < len(text) && i <= maxTag && (text[i] == '_' || text[i] == '-' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z') {

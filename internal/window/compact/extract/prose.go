@@ -59,7 +59,7 @@ func (x *lexicon) addSentence(text string) {
 	forWords(text, func(hash uint64, _ float64) { x.count[hash%uint64(len(x.count))]++ })
 }
 
-// newsOf returns the sum over the words of a sentence of how rare they are in what the agent said, at most mostNews.
+// newsOf returns how much news a sentence has: the sum, over its words, of how rare they are in the agent's text, at most mostNews.
 func (x *lexicon) newsOf(text string) (sum float64) {
 	n := max(x.sentences, fewest)
 	forWords(text, func(hash uint64, share float64) {
@@ -72,8 +72,8 @@ func (x *lexicon) newsOf(text string) (sum float64) {
 // unspaced are scripts that write without spaces between words.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// forWords calls f with the hash of every word of a text, in lower case, and with 1, or pairNews for a pair of letters of a script without
-// spaces. Identifiers, paths and numbers are left out.
+// forWords calls f with the hash of every word of a text, in lower case, and its weight: 1, or pairNews for a pair of letters of a script
+// without spaces. Identifiers, paths and numbers are left out.
 func forWords(text string, f func(hash uint64, share float64)) {
 	for i := 0; i < len(text); {
 		if class[text[i]] == 0 {
@@ -89,7 +89,7 @@ func forWords(text string, f func(hash uint64, share float64)) {
 	}
 }
 
-// forUnspacedWords calls f, as words does, for text without spaces and signs.
+// forUnspacedWords is forWords for a text without spaces and signs.
 func forUnspacedWords(text string, f func(hash uint64, share float64)) {
 	hash, n, name, before := uint64(fnvOffset), 0, false, rune(0)
 	small := false
@@ -145,8 +145,8 @@ func forUnspacedWords(text string, f func(hash uint64, share float64)) {
 	flush()
 }
 
-// setNews sets how much news the agent's lines have, and the section that a line goes into by its place in the conversation. occurs is the
-// number of lines that a token is in.
+// setNews sets how much news each of the agent's lines has, and the section of a line by its position in the conversation. occurs is the
+// number of lines that contain a token.
 func setNews(all []line, turns []Turn, known *records, occurs map[uint64]int32) {
 	x := &lexicon{}
 	for i := range all {
@@ -162,17 +162,17 @@ func setNews(all []line, turns []Turn, known *records, occurs map[uint64]int32) 
 		if !l.isProse() {
 			continue
 		}
-		l.news = x.newsOf(l.text) + l.names(occurs)
-		if labelled(l.text) {
+		l.news = x.newsOf(l.text) + l.countNames(occurs)
+		if hasLabel(l.text) {
 			l.news *= newsOfLabel
 		}
 		switch {
 		case l.kind == Prior && l.section == sectionEnds:
-			l.news *= atEnd(l.text)
+			l.news *= endFactor(l.text)
 		case l.kind == Prior:
 			l.news *= newsOfPrior
 		case known.ends[l.turn]:
-			l.news *= atEnd(l.text)
+			l.news *= endFactor(l.text)
 		case known.leads[l.turn]:
 			l.leads = true
 			l.news *= newsOfChange
@@ -200,13 +200,13 @@ func setNews(all []line, turns []Turn, known *records, occurs map[uint64]int32) 
 	}
 }
 
-// atEnd returns the factor for the news of a sentence among the last words of a task: a short one gets the most.
-func atEnd(text string) float64 {
+// endFactor returns the factor for the news of a sentence among the last words of a task; it is largest for a short one.
+func endFactor(text string) float64 {
 	return newsAtEnd * endLength / (endLength/3 + float64(utf8.RuneCountInString(text)))
 }
 
-// names returns the number of names in the line that are in no other line, at most maxNames: each is as good as a new word.
-func (l *line) names(occurs map[uint64]int32) float64 {
+// countNames returns the number of names in the line that are in no other line, at most maxNames: each counts like a new word.
+func (l *line) countNames(occurs map[uint64]int32) float64 {
 	n := 0
 	for _, t := range l.tokens {
 		if t.weight >= weightIdentifier && occurs[t.hash] == 1 {
@@ -216,8 +216,8 @@ func (l *line) names(occurs map[uint64]int32) float64 {
 	return float64(min(n, maxNames))
 }
 
-// labelled reports whether a sentence begins with a label: "Decision: …", "待办：…".
-func labelled(text string) bool {
+// hasLabel reports whether a sentence begins with a label: "Decision: …", "待办：…".
+func hasLabel(text string) bool {
 	at := strings.IndexAny(text[:min(len(text), maxLabel)], ":：")
 	if at < 3 || at+4 > len(text) || text[at] == ':' && text[at+1] != ' ' && text[at+1] != '*' {
 		return false
@@ -232,7 +232,7 @@ func labelled(text string) bool {
 
 // isProse reports whether a line is prose of the agent's, also if an earlier summary has kept it.
 func (l *line) isProse() bool {
-	return l.kind == Assistant || l.kind == Prior && l.section.spoken()
+	return l.kind == Assistant || l.kind == Prior && l.section.isSpoken()
 }
 
 // hasNews reports whether a line has enough news to be chosen before identifiers.

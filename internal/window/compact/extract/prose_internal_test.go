@@ -49,7 +49,7 @@ func TestLabels(t *testing.T) {
 		"Decision: the parser stays synchronous.": true, "**Karar:** ayrıştırıcı eşzamanlı kalıyor.": true, "待办：给解析器写测试": true, "Root cause: a lock.": true,
 		"src/a.go: it is here": false, "http://example.com/a/b": false, "12:30 was when it stopped": false, "This is a sentence that has a colon: late": false, "a:b": false, "Done:": false, "": false,
 	} {
-		if labelled(text) != want {
+		if hasLabel(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // records are the facts that a conversation shows by its structure and not by its words: the state of the plan, the files that were
-// changed, the failures of commands that were not run since.
+// changed, the failures of commands that were not run again.
 type records struct {
 	plans    plans
 	changed  map[string]int32 // paths, with the time of their last change by clock
@@ -38,7 +38,8 @@ const (
 	maxUnnamed = 64   // calls that wait for a result that names none
 )
 
-// gatherRecords returns the records of turns. Turns that stay in the conversation (Kept) add nothing; they only replace what was recorded before.
+// gatherRecords returns the records of turns. Turns that stay in the conversation (Kept) add nothing; they only replace what was recorded
+// before them.
 func gatherRecords(turns []Turn) *records {
 	r := &records{changed: map[string]int32{}, answers: map[int32]bool{}, ends: map[int32]bool{}, trouble: map[int32]bool{}, leads: map[int32]bool{}, stood: -1}
 	said := int32(-1)             // by the agent, since a result came
@@ -60,7 +61,7 @@ func gatherRecords(turns []Turn) *records {
 					r.trouble[turn] = true
 				}
 				for _, path := range editedInText(t.Text) {
-					r.noteChanged(path)
+					r.addChanged(path)
 				}
 			}
 		case Call:
@@ -72,7 +73,7 @@ func gatherRecords(turns []Turn) *records {
 			}
 			if !t.Kept {
 				for _, path := range paths {
-					r.noteChanged(path)
+					r.addChanged(path)
 				}
 			}
 			r.plans.recordCall(t.Tool, &v, paths, turn)
@@ -105,10 +106,10 @@ func gatherRecords(turns []Turn) *records {
 				}
 			}
 			said = -1
-			if !t.Kept && len(p.paths) > 0 && confirms(t.Text) {
+			if !t.Kept && len(p.paths) > 0 && confirmsChange(t.Text) {
 				r.leads[p.said] = true
 				for _, path := range p.paths {
-					r.noteChanged(path)
+					r.addChanged(path)
 				}
 			}
 			if keepsPlan(p.tool) {
@@ -141,7 +142,8 @@ func gatherRecords(turns []Turn) *records {
 	return r
 }
 
-func (r *records) noteChanged(path string) {
+// addChanged records a path as the one changed last. New paths beyond maxChanged are ignored.
+func (r *records) addChanged(path string) {
 	if _, known := r.changed[path]; known || len(r.changed) < maxChanged {
 		r.clock++
 		r.changed[path] = r.clock
@@ -151,7 +153,7 @@ func (r *records) noteChanged(path string) {
 // reasonKeys are names of arguments in which an agent says why it makes a call.
 var reasonKeys = []string{"explanation", "reason", "reasoning", "rationale", "thought", "thoughts", "thinking", "message", "summary", "decision", "note", "notes", "comment", "why", "justification", "commitmessage", "body"}
 
-// addReasons adds the arguments of a call that say why it is made, and the message of a commit, to prose.
+// addReasons adds to prose the arguments of a call that say why it is made, and the message of a commit.
 func (r *records) addReasons(v *value, turn int32) {
 	say := func(text string) {
 		if strings.Count(text, " ") < 4 && text[:min(len(text), 1)] < "\x80" {
@@ -187,14 +189,14 @@ func asksUser(tool string) bool {
 		})
 }
 
-// A block is a group of lines of records; of a block that does not fit the first lines are taken.
+// A block is a group of lines of a record; if it does not fit, its first lines are taken.
 type block struct {
 	section section
 	head    string   // heading of the lines; may be ""
 	lines   []string // as they are written, with their marks
 }
 
-// mayHave reports whether a section of records may have something in it.
+// mayHave reports whether there may be a record in a section.
 func (r *records) mayHave(s section) bool {
 	switch s {
 	case sectionPlan:
@@ -205,7 +207,7 @@ func (r *records) mayHave(s section) bool {
 	return len(r.failures.list) > 0
 }
 
-// blocksOf returns the records of a section, the newest first. Of failures it has the lines that say most, or with more the others.
+// blocksOf returns the records of a section, the newest first. For failures it returns the lines that say most, or with more the others.
 func (r *records) blocksOf(s section, more bool) (blocks []block) {
 	switch s {
 	case sectionPlan:
@@ -327,7 +329,7 @@ func (r *records) addPrior(text string, turn int32) {
 		r.plans.setList(p.name, p.turn, p.items)
 	}
 	for _, path := range slices.Backward(paths) {
-		r.noteChanged(path)
+		r.addChanged(path)
 	}
 	for _, f := range slices.Backward(found) {
 		r.failures.addFailure(f)
@@ -350,7 +352,7 @@ func changedPaths(row string) (paths []string) {
 	return paths
 }
 
-// sectionTitled returns the section whose title a row of a summary is, sectionNone for any other row.
+// sectionTitled returns the section whose title is a row of a summary, sectionNone for any other row.
 func sectionTitled(row string) section {
 	for s, title := range titles {
 		if title != "" && row == title {

@@ -93,7 +93,8 @@ func shellWords(row string) (words []string) {
 	return words
 }
 
-func separates(word string) bool {
+// isSeparator reports whether a word of a command line separates commands.
+func isSeparator(word string) bool {
 	switch word {
 	case ";", ";;", "|", "||", "&", "&&", "(", ")", "((", "))":
 		return true
@@ -104,7 +105,7 @@ func separates(word string) bool {
 // addCommands adds the files that the commands of one line change.
 func (e *edits) addCommands(words []string) {
 	for len(words) > 0 {
-		end := slices.IndexFunc(words, separates)
+		end := slices.IndexFunc(words, isSeparator)
 		if end < 0 {
 			end = len(words)
 		}
@@ -206,6 +207,7 @@ func splitFlags(words []string) (flags, plain []string) {
 	return flags, plain
 }
 
+// shellPaths adds the words of a command that look like paths.
 func (e *edits) shellPaths(words []string) {
 	for _, w := range words {
 		e.shellPath(w)

@@ -58,7 +58,7 @@ func (p *plans) setList(name string, turn int32, items []planItem) {
 	p.list = append(p.list, plan{name, turn, items})
 }
 
-// listNamed returns the list of a name, nil if there is none.
+// listNamed returns the list with a name, nil if there is none.
 func (p *plans) listNamed(name string) *plan {
 	for i := range p.list {
 		if p.list[i].name == name {
@@ -108,7 +108,7 @@ func (r *planReader) readValue(v *value) {
 			r.setList(r.name, r.turn, items)
 			return
 		}
-	case v.plain():
+	case v.isPlain():
 		if items := checklistItems(v.text); len(items) > 1 || len(items) == 1 && (r.named || keepsPlan(v.key)) {
 			r.found = true
 			r.setList(r.name, r.turn, items)
@@ -125,7 +125,7 @@ func (r *planReader) readValue(v *value) {
 		m := &v.members[i]
 		switch {
 		case replaces && strings.HasPrefix(plainKey(m.key), "old"):
-		case replaces && m.plain():
+		case replaces && m.isPlain():
 			r.updateList(checklistItems(m.text)) // a part of a list
 		default:
 			r.readValue(m)
@@ -133,7 +133,7 @@ func (r *planReader) readValue(v *value) {
 	}
 }
 
-// updateList updates the list from items that an edit of a part of it states: known items get their state, new ones are added.
+// updateList updates a list by items of which an edit shows only some: known items get their new state, others are added.
 func (r *planReader) updateList(items []planItem) {
 	at := r.plans.listNamed(r.name)
 	if at == nil {
@@ -152,7 +152,7 @@ func (r *planReader) updateList(items []planItem) {
 }
 
 // byState returns the items of an object whose keys are states ("done": ["a"]), or whose keys are things to do and whose values are states;
-// nil for another object.
+// nil for any other object. named means that the object is called a plan.
 func byState(v *value, named bool) (list []planItem) {
 	with := 0
 	for i := range v.members {
@@ -164,7 +164,7 @@ func byState(v *value, named bool) (list []planItem) {
 				item.status = m.key
 				list = append(list, item)
 			}
-		case m.plain() && named && strings.Contains(m.key, " ") && slices.Contains(states, plainKey(m.text)):
+		case m.isPlain() && named && strings.Contains(m.key, " ") && slices.Contains(states, plainKey(m.text)):
 			with += 2
 			list = append(list, planItem{text: oneLine(m.key, maxItem), status: m.text})
 		}
@@ -175,8 +175,8 @@ func byState(v *value, named bool) (list []planItem) {
 	return list[:min(len(list), maxItems)]
 }
 
-// itemsOf returns the items of an array of things with a state; nil for another array. With named, the array is called a plan, and texts
-// without a state are enough.
+// itemsOf returns the items of an array of things with a state; nil for any other array. named means that the array is called a plan; then
+// texts without a state are enough.
 func itemsOf(v *value, named bool) (list []planItem) {
 	with := 0
 	for i := range v.members {
@@ -185,7 +185,7 @@ func itemsOf(v *value, named bool) (list []planItem) {
 		switch {
 		case m.object:
 			item = readItem(m)
-		case m.plain():
+		case m.isPlain():
 			if list := checklistItems(m.text); len(list) == 1 {
 				item, with = list[0], with+1
 			} else if named {
@@ -214,7 +214,7 @@ func readItem(v *value) (item planItem) {
 	longest := ""
 	for i := range v.members {
 		m := &v.members[i]
-		if !m.plain() || m.text == "" || m.text == "null" {
+		if !m.isPlain() || m.text == "" || m.text == "null" {
 			continue
 		}
 		key := plainKey(m.key)
@@ -318,7 +318,7 @@ func (p *plans) recordNumber(tool, text string) {
 	at.items[len(at.items)-1].id = text[i+1 : end]
 }
 
-// stateMark returns an item's state as it is written in front of it: a box where one fits, else an empty box and the tool's own word.
+// stateMark returns the mark for an item's state in a summary: a box if one fits, else an empty box and the tool's own word.
 func (item *planItem) stateMark() string {
 	switch plainKey(item.status) {
 	case "", "pending", "todo", "open", "notstarted", "false":

@@ -135,7 +135,7 @@ func (l *line) scanTokens(buf []token) {
 			weight = weightNumber
 		case digit:
 			weight = weightShort
-		case upper && n >= 3 && !starts(text, from):
+		case upper && n >= 3 && !startsSentence(text, from):
 			weight = weightCapital
 		}
 		if weight > 0 && len(l.tokens) < maxTokens {
@@ -151,8 +151,8 @@ func (l *line) scanTokens(buf []token) {
 	l.template, l.shape = template, shape
 }
 
-// starts reports whether the word at i begins a sentence, where a capital letter means nothing.
-func starts(text string, i int) bool {
+// startsSentence reports whether the word at i begins a sentence, where a capital letter means nothing.
+func startsSentence(text string, i int) bool {
 	for i > 0 && text[i-1] == ' ' {
 		i--
 	}

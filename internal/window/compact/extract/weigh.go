@@ -35,7 +35,7 @@ func weighLines(all []line, turns []Turn, known *records) {
 		templates[l.template]++
 		shapes[l.shape]++
 		for k, t := range l.tokens {
-			if !earlier(l.tokens[:k], t.hash) {
+			if !hasToken(l.tokens[:k], t.hash) {
 				occurs[t.hash]++
 			}
 			if l.kind == User || l.kind == Prior || l.kind == Assistant {
@@ -85,7 +85,7 @@ func (l *line) scoreOf(alike int32, occurs map[uint64]int32, spoken map[uint64]b
 	}
 	held, words := 0.0, 0
 	for k, t := range l.tokens {
-		if earlier(l.tokens[:k], t.hash) {
+		if hasToken(l.tokens[:k], t.hash) {
 			continue
 		}
 		rare := rarity(occurs[t.hash], n)
@@ -114,7 +114,7 @@ func (l *line) scoreOf(alike int32, occurs map[uint64]int32, spoken map[uint64]b
 	return score
 }
 
-// sectionFor returns the section of a line, by its kind and its cues.
+// sectionFor returns the section of a line, by its kind and by the cues in is.
 func (l *line) sectionFor(is cue) section {
 	switch l.kind {
 	case User:
@@ -128,8 +128,8 @@ func (l *line) sectionFor(is cue) section {
 	return sectionFiles
 }
 
-// earlier reports whether one of the tokens has this hash.
-func earlier(tokens []token, hash uint64) bool {
+// hasToken reports whether one of the tokens has this hash.
+func hasToken(tokens []token, hash uint64) bool {
 	for _, t := range tokens {
 		if t.hash == hash {
 			return true

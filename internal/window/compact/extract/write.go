@@ -25,13 +25,13 @@ const (
 	sections
 )
 
-// spoken reports whether a section holds what the agent said in prose.
-func (s section) spoken() bool {
+// isSpoken reports whether a section holds what the agent said in prose.
+func (s section) isSpoken() bool {
 	return s == sectionEnds || s == sectionCauses || s == sectionDecisions || s == sectionNext
 }
 
-// recorded reports whether a section holds blocks of [records] rather than lines.
-func (s section) recorded() bool {
+// isRecorded reports whether a section holds blocks of [records] rather than lines.
+func (s section) isRecorded() bool {
 	return s == sectionPlan || s == sectionChanged || s == sectionFailures || s == sectionRetired
 }
 
@@ -69,21 +69,22 @@ type writer struct {
 	bytes, messages int
 }
 
+// newWriter returns a writer of a summary of at most that many bytes, which stands for that many messages.
 func newWriter(bytes, messages int) *writer { return &writer{bytes: bytes, messages: messages} }
 
-// roomForLines returns the bytes left for lines once every mark and title is counted.
+// roomForLines returns the bytes left for lines after all marks and titles that may be needed.
 func (w *writer) roomForLines(known *records) int {
 	room := w.bytes - len(Opening) - len(opened) - len(closing) - 24 - len(verbatimTop)
 	for s, title := range titles {
-		if !section(s).recorded() || known.mayHave(section(s)) {
+		if !section(s).isRecorded() || known.mayHave(section(s)) {
 			room -= len(title) + 2
 		}
 	}
 	return max(0, room)
 }
 
-// bare returns a summary of one line, which says how many messages went and that nothing of them is kept.
-func (w *writer) bare() string {
+// bareSummary returns a summary of one line, which says how many messages were taken out and that nothing of them is kept.
+func (w *writer) bareSummary() string {
 	return Opening + strconv.Itoa(w.messages) + bareEnd
 }
 
@@ -105,7 +106,7 @@ func (w *writer) writeSummary(all []line, c choice) string {
 		by[all[i].section] = append(by[all[i].section], i)
 	}
 	for s := sectionUser; s < sections; s++ {
-		if s.recorded() {
+		if s.isRecorded() {
 			w.writeBlocks(&b, s, c.blocks)
 			continue
 		}

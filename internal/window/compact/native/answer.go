@@ -112,10 +112,10 @@ func (u usage) total() (t wire.Usage) {
 		of = []counts{u.counts}
 	}
 	for _, c := range of {
-		t.Input = add(t.Input, c.Input, c.CacheRead, c.CacheWrite)
-		t.Output = add(t.Output, c.Output)
-		t.CacheRead = add(t.CacheRead, c.CacheRead)
-		t.CacheWrite = add(t.CacheWrite, c.CacheWrite)
+		t.Input = addCounts(t.Input, c.Input, c.CacheRead, c.CacheWrite)
+		t.Output = addCounts(t.Output, c.Output)
+		t.CacheRead = addCounts(t.CacheRead, c.CacheRead)
+		t.CacheWrite = addCounts(t.CacheWrite, c.CacheWrite)
 	}
 	return t
 }
@@ -134,14 +134,15 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func add(to int, ns ...number) int {
+// addCounts returns the sum of all numbers, at most maxCount.
+func addCounts(to int, ns ...number) int {
 	for _, n := range ns {
 		to = min(to+int(n), maxCount)
 	}
 	return to
 }
 
-// toBlock returns the message's one block as it came, in an assistant message of its own.
+// toBlock returns the message's one block as it came, in an assistant message of its own. The error is a [Refused] or a [NoSummary].
 func (m message) toBlock() (Block, error) {
 	b := Block{Usage: m.Usage.total()}
 	if m.Stop != "compaction" {
@@ -170,7 +171,7 @@ func (m message) toBlock() (Block, error) {
 	return b, nil
 }
 
-// readStream returns the message that a stream of events holds: the block comes whole, in content_block_start.
+// readStream returns the message in a stream of events. Its block comes complete, in content_block_start.
 func (r Rule) readStream(body []byte) (m message, err error) {
 	events := sse.NewReader(bytes.NewReader(body), MaxAnswer)
 	for {
@@ -228,7 +229,7 @@ func statusOf(e json.RawMessage) int {
 	return 529
 }
 
-// parseOutput reads the answer of /responses/compact. All its items together stand in place of the messages.
+// parseOutput parses an answer of /responses/compact. All its items together stand in place of the messages.
 func parseOutput(body []byte) (Block, error) {
 	var a struct {
 		Object string            `json:"object"`
@@ -300,8 +301,8 @@ func (r Rule) refusalError(status int, body []byte) error {
 	return &Unavailable{status, why}
 }
 
-// reasonIn returns the provider's message. Text in another form than the provider's errors, such as a gateway's page, is not repeated: then
-// it is "no reason".
+// reasonIn returns the provider's message in the body of an error; "no reason" for text in any other form, such as a gateway's page, which
+// is not repeated.
 func reasonIn(body []byte) string {
 	var e struct {
 		Error struct {

@@ -69,7 +69,7 @@ func (r Rule) Request(path string, h http.Header, sent *wire.Request) (Call, err
 		case key == "tool_choice":
 			return unforced(value), nil
 		case key == "max_tokens":
-			return enough(value, sent.MaxOutput), nil
+			return raiseMaxTokens(value, sent.MaxOutput), nil
 		case key == "output_config":
 			return removeMembers(value, []string{"format"}, []string{"task_budget", "remaining"})
 		case key == "anthropic_beta" && r.betaInBody:
@@ -116,8 +116,9 @@ func (r Rule) responsesRequest(path string, h http.Header, sent *wire.Request) (
 	return Call{strings.TrimSuffix(path, "/") + "/compact", h, body}, nil
 }
 
-// Carry returns the headers and the body in which the provider takes next, a request that has a block in place of messages: the name of the
-// beta is added, and what may not stand beside a block is left out. It returns h and next.Body themselves where nothing changes.
+// Carry returns the headers and the body in which the provider accepts next, a request with a compaction block in place of messages: the
+// name of the beta is added, and members that may not stand beside a block are removed. If nothing changes they are h and next.Body
+// themselves.
 func (r Rule) Carry(h http.Header, next *wire.Request) (http.Header, []byte, error) {
 	if r.members != nil {
 		return h, next.Body, nil
@@ -176,8 +177,8 @@ func whyUnsuited(r *wire.Request) string {
 	return ""
 }
 
-// rebuildObject returns an object with each member's value replaced by what keep returns for it; nil leaves the member out. Everything else keeps
-// its bytes.
+// rebuildObject returns a JSON object with each member's value replaced by what keep returns for it; for nil the member is left out.
+// Everything else keeps its bytes. keep's error ends it.
 func rebuildObject(object []byte, keep func(key string, value []byte) ([]byte, error)) ([]byte, error) {
 	out := append(make([]byte, 0, len(object)+256), '{')
 	for m, err := range rawjson.Members(object, 0) {
@@ -199,7 +200,7 @@ func rebuildObject(object []byte, keep func(key string, value []byte) ([]byte, e
 	return append(out, '}'), nil
 }
 
-// removeMembers returns an object without some members, each given by the path of keys to it. Any other value is returned as it is.
+// removeMembers returns a JSON object without the members at some paths, each a list of keys. Any other value is returned as it is.
 func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 	if len(value) == 0 || value[0] != '{' {
 		return value, nil
@@ -226,7 +227,7 @@ func removeMembers(value []byte, paths ...[]string) ([]byte, error) {
 	return out, nil
 }
 
-// unforced returns a tool_choice as it is, or nil if it demands a call.
+// unforced returns a tool_choice as it is, or nil if it forces a call.
 func unforced(value []byte) []byte {
 	switch kind, _ := rawjson.Text(value, "type"); kind {
 	case "any", "tool":
@@ -235,15 +236,16 @@ func unforced(value []byte) []byte {
 	return value
 }
 
-// enough returns the value of max_tokens, which is asked as a number, or minOutput if it is less than a summary takes.
-func enough(value []byte, asked int) []byte {
+// raiseMaxTokens returns the value of max_tokens, of which asked is the number, or minOutput if it is too little for a summary.
+func raiseMaxTokens(value []byte, asked int) []byte {
 	if asked > 0 && asked < minOutput || string(value) == "0" {
 		return fmt.Append(nil, minOutput)
 	}
 	return value
 }
 
-// withoutCompactions returns a context_management without the edits that compact, or nil when no other edit is left.
+// withoutCompactions returns a context_management without the edits that compact, or nil if no other edit is left. A value that cannot be
+// parsed is returned as it is.
 func withoutCompactions(value []byte) []byte {
 	var of struct {
 		Edits []json.RawMessage `json:"edits"`
@@ -271,7 +273,7 @@ func withoutCompactions(value []byte) []byte {
 	return value
 }
 
-// hasMember reports whether an object has a member.
+// hasMember reports whether a JSON object has a member of that key.
 func hasMember(object []byte, key string) bool {
 	for m, err := range rawjson.Members(object, 0) {
 		if err == nil && string(m.Key) == key {

@@ -42,6 +42,7 @@ type catalogue struct {
 	Providers map[string]map[string][3]int `json:"providers"`
 }
 
+// An entry is a model as models.dev describes it.
 type entry struct {
 	Base  string `toml:"base_model" json:"-"`
 	Limit struct {
@@ -102,7 +103,8 @@ func main() {
 	}
 }
 
-// writeTable writes table.txt from catalogue.json in out. With a source, a checkout or an api.json, it writes catalogue.json anew before.
+// writeTable writes table.txt from catalogue.json in out. With from, a checkout of models.dev, or api, its api.json, it first writes
+// catalogue.json from that.
 func writeTable(from, api, out string) error {
 	kept := filepath.Join(out, "catalogue.json")
 	if from != "" || api != "" {
@@ -136,7 +138,7 @@ func writeTable(from, api, out string) error {
 	return os.WriteFile(filepath.Join(out, "table.txt"), table, 0o644)
 }
 
-// flat returns JSON with each list of three numbers on one line.
+// flat returns indented JSON with each list of three numbers on one line.
 func flat(text []byte) []byte {
 	s := string(text)
 	s = strings.ReplaceAll(s, "[\n    ", "[")
@@ -199,7 +201,7 @@ func newCatalogue(commit, date string) *catalogue {
 	}
 }
 
-// gatherAPI returns the catalogue in api.json.
+// gatherAPI returns the catalogue in a copy of api.json.
 func gatherAPI(file string) (*catalogue, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -308,7 +310,7 @@ func (e *entry) limits() [3]int {
 	return [3]int{e.Limit.Context, e.Limit.Input, e.Limit.Output}
 }
 
-// addLimits keeps the first limits that are given for a model.
+// addLimits sets the limits of a model of the provider ours, unless it has some already.
 func (c *catalogue) addLimits(ours, model string, limits [3]int) {
 	if c.Providers[ours] == nil {
 		c.Providers[ours] = map[string][3]int{}

@@ -79,7 +79,7 @@ var litellm = [...][2]string{
 func Read(data []byte) (*List, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
-		return nil, where(data, err)
+		return nil, withLine(data, err)
 	}
 	if len(top) > MaxModels {
 		return nil, fmt.Errorf("it has %d entries, and %d is the most", len(top), MaxModels)
@@ -109,8 +109,8 @@ func Read(data []byte) (*List, error) {
 	return nil, errors.New("it is neither models.dev's api.json nor LiteLLM's model_prices_and_context_window.json")
 }
 
-// where returns the error with the line of a mistake in JSON.
-func where(data []byte, err error) error {
+// withLine returns err with the number of the line in data, if it is a JSON syntax error; else err itself.
+func withLine(data []byte, err error) error {
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("line %d: %w", 1+strings.Count(string(data[:min(int(at.Offset), len(data))]), "\n"), err)
 	}
@@ -152,7 +152,7 @@ func modelsDev(top map[string]json.RawMessage) (*List, error) {
 				l.LeftOut++
 				continue
 			}
-			l.Date = max(l.Date, day(m.Updated))
+			l.Date = max(l.Date, dateOf(m.Updated))
 			if len(m.Modalities.Output) > 0 && !slices.Contains(m.Modalities.Output, "text") {
 				continue
 			}
@@ -219,16 +219,15 @@ func newList(form string) *List {
 	return &List{Form: form, Providers: map[string]map[string]Limits{}}
 }
 
-// day returns the date at the beginning of a text, "" when there is none.
-func day(s string) string {
+// dateOf returns the date at the beginning of a text, "" when there is none.
+func dateOf(s string) string {
 	if len(s) < 10 || strings.Trim(s[:10], "0123456789-") != "" || s[4] != '-' || s[7] != '-' {
 		return ""
 	}
 	return s[:10]
 }
 
-// limitsOf returns the limits of a model; false for one that has no window or is too small, and, counted in LeftOut, for one with impossible
-// numbers or an invalid name.
+// limitsOf returns the limits of a model; false for one without a window or too small, and, counted in LeftOut, for an impossible one.
 func (l *List) limitsOf(id string, context, input, output float64) (Limits, bool) {
 	if context == 0 || strings.Contains(id, "embed") {
 		return Limits{}, false
@@ -247,7 +246,7 @@ func (l *List) limitsOf(id string, context, input, output float64) (Limits, bool
 	return Limits{int(context), int(input), int(min(output, maxContext))}, true
 }
 
-// addLimits keeps the first limits that are given for a model.
+// addLimits sets the limits of a model of the provider ours, unless it has some already.
 func (l *List) addLimits(ours, id string, limits Limits) {
 	if l.Providers[ours] == nil {
 		l.Providers[ours] = map[string]Limits{}
@@ -257,6 +256,7 @@ func (l *List) addLimits(ours, id string, limits Limits) {
 	}
 }
 
+// checkCounts returns an error if there is no model with a window.
 func (l *List) checkCounts() error {
 	if len(l.Providers["any"]) == 0 {
 		return errors.New("it has no model with a window")
@@ -272,8 +272,7 @@ type votes struct {
 
 func newVotes() *votes { return &votes{map[string]Limits{}, map[string]string{}} }
 
-// addVote records the limits that one source has for a model; of several the largest are kept, and of the spellings of its name the first in
-// order.
+// addVote records the limits that one source has for a model; of several it keeps the largest, and the first spelling of its name.
 func (v *votes) addVote(id string, limits Limits) {
 	plain := id[strings.LastIndexByte(id, '/')+1:] // without the lab that made it
 	key := spelling.Fold(plain)
@@ -288,14 +287,14 @@ func (v *votes) addVote(id string, limits Limits) {
 	}
 }
 
+// addTo adds the collected limits to a catalogue, as those of the provider "any".
 func (v *votes) addTo(l *List) {
 	for key, limits := range v.limits {
 		l.addLimits("any", v.spelled[key], limits)
 	}
 }
 
-// Lines returns the lines "provider/model context input output" of a catalogue, sorted by the folded name, the form that package models
-// reads.
+// Lines returns the lines "provider/model context input output" of a catalogue, sorted by the folded name, as package models reads them.
 func Lines(providers map[string]map[string]Limits) []string {
 	lines := map[string]string{}
 	for provider, list := range providers {

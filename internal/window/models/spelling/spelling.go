@@ -11,7 +11,7 @@ package spelling
 // longest in the catalogue has 80 bytes, an ARN in front of one at most 120 more.
 const MaxName = 256
 
-// Fold puts ASCII letters into lower case and everything but letters, digits and "/" as "-".
+// Fold puts ASCII letters into lower case and replaces every byte that is no letter, digit or "/" by "-". It cuts a name at MaxName bytes.
 func Fold(name string) string {
 	name = name[:min(len(name), MaxName)]
 	b := []byte(name)

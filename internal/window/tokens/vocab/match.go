@@ -48,8 +48,7 @@ func (t *Table) Match(p []byte, limit int) (id uint32, n int) {
 	return t.Single(p[0]), 1
 }
 
-// matchLong returns the longest token of at least LongFrom and at most limit bytes that p begins with, and its length; 0, 0 if there is
-// none.
+// matchLong returns the longest token that p begins with of those of LongFrom to limit bytes, and its length; 0, 0 if there is none.
 func (t *Table) matchLong(p []byte, limit int) (uint32, int) {
 	for n := limit; n >= LongFrom; n-- {
 		if t.longs[(n-1)/8]>>((n-1)%8)&1 == 0 {
@@ -62,8 +61,7 @@ func (t *Table) matchLong(p []byte, limit int) (uint32, int) {
 	return 0, 0
 }
 
-// reachable reports whether merging can produce a token. A few entries stand for a piece that is exactly their bytes and never for a part
-// of one.
+// reachable reports whether merging can produce a token. A few entries stand only for a piece of exactly their bytes.
 func (t *Table) reachable(id uint32) bool { return t.Record(id).Left() != id }
 
 // Adjacent reports whether merging leaves a and b side by side, where p[at-len(a):at+len(b)]
@@ -117,17 +115,18 @@ const (
 	k2 = 0x94d049bb133111eb
 )
 
+// mix returns the two halves of the product a*b, combined by exclusive or.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
-// HashShort works like [Hash] for a piece of n <= 16 bytes that was loaded with [Load].
+// HashShort returns the [Hash] of a piece of n <= 16 bytes that was loaded with [Load].
 func HashShort(lo, hi uint64, n int) uint64 {
 	return mix(lo^k0^uint64(n)<<56, hi^k1)
 }
 
-// Hash returns the hash a piece is found under. It is the same in every process.
+// Hash returns the hash by which a piece is found in a table. It is the same in every process.
 func Hash(p []byte) uint64 {
 	n := len(p)
 	if n <= 16 {
@@ -145,8 +144,7 @@ func Hash(p []byte) uint64 {
 // lowBytes are the masks of the low n bytes of a word, for n up to 8.
 var lowBytes = [9]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
-// Load returns n <= 16 bytes of b from at on as two words, zero beyond n. b may end with the piece; it is faster when b has 16 bytes from
-// at on.
+// Load returns n <= 16 bytes of b from at on as two words, zero beyond n. It is faster when b has 16 bytes from at on.
 func Load(b []byte, at, n int) (lo, hi uint64) {
 	if rest := b[at:]; len(rest) >= 16 {
 		lo = binary.LittleEndian.Uint64(rest)
@@ -164,7 +162,7 @@ func Load(b []byte, at, n int) (lo, hi uint64) {
 	return lo, hi
 }
 
-// head returns the first n <= 16 of the bytes that [Load] returned as lo and hi, in the same form.
+// head returns the first n <= 16 of the bytes that [Load] returned as lo and hi, as Load would.
 func head(lo, hi uint64, n int) (uint64, uint64) {
 	if n <= 8 {
 		return lo & lowBytes[n], 0

@@ -114,6 +114,7 @@ func (r Record) Right() uint32 { return uint32(r>>28) & idMask }
 // Len returns the length in bytes.
 func (r Record) Len() int { return int(r&127) + 1 }
 
+// offset returns the position of the token's bytes in the text.
 func (r Record) offset() int { return int(r>>7) & (1<<21 - 1) }
 
 // Record returns the record of a token, which must be below [Table.Count].

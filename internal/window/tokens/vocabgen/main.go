@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// tables returns the content of every file by its name.
+// tables returns the content of every file to write, by its name.
 func tables() (map[string][]byte, error) {
 	sources := map[string]string{
 		"o200k.bin":  "o200k_base.tiktoken",

@@ -52,12 +52,12 @@ func table(tokens []string, text string) ([]byte, error) {
 		left, right := uint32(id), uint32(id)
 		if l, r, ok := split(rank, token); ok {
 			left, right = l, r
-			mark(masks3, masks8, longs, token)
+			markLength(masks3, masks8, longs, token)
 		}
 		binary.LittleEndian.PutUint64(records[8*id:], uint64(vocab.NewRecord(left, right, offsets[id], len(token))))
 	}
 	pairs, pairIDs := pairsOf(rank)
-	slotCount, slots := index(tokens)
+	slotCount, slots := slotIndex(tokens)
 	header := make([]byte, vocab.HeaderBytes)
 	for i, v := range []int{vocab.Magic, len(tokens), slotCount, len(text), longest, len(slots) / 4, len(pairIDs) / 4, int(width3) | int(width8)<<8} {
 		binary.LittleEndian.PutUint32(header[4*i:], uint32(v))
@@ -95,8 +95,8 @@ func split(rank map[string]uint32, token string) (left, right uint32, ok bool) {
 	return rank[parts[0]], rank[parts[1]], true
 }
 
-// mark records the length of a token in the masks under its first three bytes, and if it is longer than eight under its first eight.
-func mark(masks3, masks8, longs []byte, token string) {
+// markLength records the length of a token in the masks under its first three bytes, and if it is longer than eight under its first eight.
+func markLength(masks3, masks8, longs []byte, token string) {
 	n := len(token)
 	if n < 3 {
 		return
@@ -116,10 +116,10 @@ func mark(masks3, masks8, longs []byte, token string) {
 	}
 }
 
-// widthOf returns the width of the index into masks.
+// widthOf returns the number of bits of an index into masks.
 func widthOf(masks []byte) uint8 { return uint8(bits.TrailingZeros(uint(len(masks) / 4))) }
 
-// pairsOf returns the tokens of two bytes, in the order of the bytes, and the index of them.
+// pairsOf returns the tokens of two bytes, in the order of their bytes, and the index by which they are found.
 func pairsOf(rank map[string]uint32) (index, ids []byte) {
 	for block := range 65536 / 64 {
 		var bitmap uint64
@@ -137,9 +137,9 @@ func pairsOf(rank map[string]uint32) (index, ids []byte) {
 	return index, ids
 }
 
-// index returns the slots, in which every token is in the first free one from its hash on. Slots past the count take tokens that do not fit
-// before the end, so that a search never wraps around.
-func index(tokens []string) (count int, slots []byte) {
+// slotIndex returns the hash table's slots, in which every token is in the first free one at or after its hash, and their count. Slots past
+// the count take tokens that do not fit before the end, so that a search never wraps around.
+func slotIndex(tokens []string) (count int, slots []byte) {
 	count = int(float64(len(tokens)) / load)
 	filled := make([]uint32, count, count+64)
 	for i := range filled {

@@ -18,7 +18,7 @@ func sharedText(tokens []string) string {
 		token := roots.sorted[next]
 		over := roots.joined
 		b.WriteString(token[over:])
-		if next = roots.after(token); next < 0 {
+		if next = roots.takeOverlapping(token); next < 0 {
 			roots.joined = 0
 			next = roots.take(0, len(roots.sorted))
 		}
@@ -65,7 +65,7 @@ func newRoots(tokens []string) *roots {
 	return r
 }
 
-// take marks the first token of sorted[from:to] that is not taken as taken, and returns its index, -1 when there is none.
+// take marks the first unmarked token of sorted[from:to] as taken and returns its index, -1 if there is none.
 func (r *roots) take(from, to int) int {
 	at := from
 	for r.free[at] != at {
@@ -81,8 +81,9 @@ func (r *roots) take(from, to int) int {
 	return at
 }
 
-// after takes the token whose beginning overlaps most with the end of token, and returns its index, -1 when none overlaps by a byte.
-func (r *roots) after(token string) int {
+// takeOverlapping takes the token whose beginning overlaps most with the end of token, and returns its index, -1 if none overlaps by a
+// byte.
+func (r *roots) takeOverlapping(token string) int {
 	for from := 1; from < len(token); from++ {
 		end := token[from:]
 		low, _ := slices.BinarySearch(r.sorted, end)
