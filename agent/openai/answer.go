@@ -94,15 +94,9 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 		if err != nil {
 			return err
 		}
-		if err := a.x.EventError(e); err != nil {
-			return err
-		}
-		if !json.Valid(e.Data) {
-			return a.x.Broken("an event of the answer is not JSON", nil)
-		}
 		var c chunk
-		if err := modelapi.Decode(e.Data, &c); err != nil {
-			return a.x.Broken("an event of the answer is no part of one", err)
+		if err := a.x.Decode(e, &c); err != nil {
+			return err
 		}
 		if err := a.addChunk(&c); err != nil {
 			return err
@@ -136,16 +130,9 @@ func (a *answer) addChunk(c *chunk) error {
 
 // Whole reads an answer that is not a stream.
 func (a *answer) Whole(body *modelapi.Answer) error {
-	raw, err := body.Bytes()
-	if err != nil {
-		return err
-	}
-	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
-		return err
-	}
 	var c chunk
-	if modelapi.Decode(raw, &c) != nil {
-		return a.x.Broken("the answer is not the JSON of one", nil)
+	if err := body.Decode(&c); err != nil {
+		return err
 	}
 	if len(c.Choices) == 0 {
 		return a.x.Broken("the answer has no choices", nil)
