@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 )
 
 // Test holds an adapter to what is true of all of them. It sets variables and measures the heap, so the test that calls it is not parallel.
@@ -224,28 +225,13 @@ func (w Wire) testDeadline(t *testing.T) {
 	})
 }
 
-// repeated reads as a text that comes again and again.
-type repeated struct {
-	text string
-	left int // bytes
-}
-
-func (r *repeated) Read(p []byte) (int, error) {
-	if r.left == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, r.text[len(r.text)-1-(r.left-1)%len(r.text):])
-	r.left -= n
-	return n, nil
-}
-
 // An answer of 16 MiB is taken, in little more memory than it has; a longer one is not, nor a single event of more than 8 MiB.
 func (w Wire) testLongAnswers(t *testing.T) {
 	long := func(words int, word string) Answer {
 		a := Stream("")
 		a.Body = func(*http.Request) io.ReadCloser {
 			event := w.Word(word)
-			return io.NopCloser(io.MultiReader(strings.NewReader(w.Begin), &repeated{event, words * len(event)}, strings.NewReader(w.End)))
+			return io.NopCloser(io.MultiReader(strings.NewReader(w.Begin), streams.Repeat(event, int64(words*len(event))), strings.NewReader(w.End)))
 		}
 		return a
 	}
