@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
 // TestAStateDirectoryThatTakesNothing: the run goes on and says that history is off.
@@ -117,13 +115,7 @@ func TestADamagedLedgerKeepsTheClaimsOfRunsThatLive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.configure("[tools.codex]\nmax_concurrent = 1\n")
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, _ := s.heldRun("--tool", "codex")
 	ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.table"))
 	if err := os.WriteFile(ledgers[0], []byte("{{{"), 0o600); err != nil {
 		t.Fatal(err)

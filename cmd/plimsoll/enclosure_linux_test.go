@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -105,6 +106,19 @@ func lives(pid int) bool {
 	}
 	i := strings.LastIndexByte(string(body), ')')
 	return i > 0 && len(body) > i+2 && body[i+2] != 'Z' && body[i+2] != 'X'
+}
+
+// heldRun starts a run of an agent that is ready, and that stays until in is closed.
+func (s *site) heldRun(args ...string) (cmd *exec.Cmd, in *os.File, agent int) {
+	s.t.Helper()
+	ready := filepath.Join(s.t.TempDir(), "ready")
+	cmd = s.command(append(append([]string{"run", "--quiet"}, args...), "--", "agent", "ready", ready)...)
+	in = held(s.t, cmd)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	wait.Until(s.t, "the agent is ready", func() bool { return pidIn(s.t, ready) != 0 })
+	return cmd, in, pidIn(s.t, ready)
 }
 
 // pidIn reads a file that the agent wrote its pid into; 0 when it has not.

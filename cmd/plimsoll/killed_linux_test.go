@@ -242,13 +242,7 @@ func TestGCLeavesARunOfAnotherStateDirectoryAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	e := s.enclose()
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, _ := s.heldRun()
 	other := newSite(t)
 	c := other.collect()
 	if len(mine(c.Removed, e)) != 0 {
@@ -365,20 +359,14 @@ func TestWhatIsLeftOnPurposeStays(t *testing.T) {
 func TestAStoppedSupervisorKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, agent := s.heldRun()
 	if err := exec.Command("kill", "-STOP", pidOf(cmd)).Run(); err != nil {
 		t.Fatal(err)
 	}
 	if c := s.collect(); slices.ContainsFunc(c.Removed, func(g app.Garbage) bool { return g.Kind == "claim" }) || len(s.live().Runs) != 1 {
 		t.Errorf("gc: %+v, slots %+v", c, s.live().Runs)
 	}
-	if !lives(pidIn(t, ready)) {
+	if !lives(agent) {
 		t.Error("the agent was ended")
 	}
 	_ = cmd.Process.Signal(syscall.SIGCONT)

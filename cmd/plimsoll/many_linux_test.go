@@ -85,13 +85,7 @@ func TestWithoutWaitTheErrorNamesWhoHoldsWhat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.configure("[tools.codex]\nmax_concurrent = 1\n")
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, _ := s.heldRun("--tool", "codex")
 	r, o := s.report("--tool", "codex", "--", "true")
 	if o.code != 125 || r.Outcome != "refused" || o.stdout != "" {
 		t.Errorf("status %d, outcome %s, %q", o.code, r.Outcome, o.stdout)
@@ -117,13 +111,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.configure("[tools.codex]\nmax_concurrent = 1\n")
-	ready := filepath.Join(s.dir, "ready")
-	first := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
-	in := held(t, first)
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	first, in, _ := s.heldRun("--tool", "codex")
 	queued := func() bool {
 		for _, slot := range s.live().Runs {
 			if slot.Position > 0 {
