@@ -357,9 +357,7 @@ func (p *compactionPass) outputToAsk(asked int) int {
 		}
 		return min(asked, free)
 	}
-	if most == 0 {
-		most = fit.DefaultReserve
-	}
+	most = cmp.Or(most, fit.DefaultReserve)
 	if p.Window.Guessed() || free >= min(most, fit.DefaultReserve) {
 		return 0
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -254,9 +255,7 @@ func (a *answer) addCallPiece(t *callDelta, place int) error {
 		a.calls = append(a.calls, c)
 		a.places[index(t, len(a.calls)-1)] = c
 	}
-	if c.id == "" {
-		c.id = t.ID
-	}
+	c.id = cmp.Or(c.id, t.ID)
 	// Some servers repeat the name in every piece.
 	if name := t.Function.Name; c.arguments.Len() == 0 && name != c.name {
 		c.name += name

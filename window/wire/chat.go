@@ -1,5 +1,7 @@
 package wire
 
+import "cmp"
+
 // chatMember reads one member of a Chat Completions request.
 func (p *parser) chatMember(k []byte, seen *set) {
 	switch string(k) {
@@ -165,9 +167,7 @@ func (p *parser) toolCalls(m *Message) {
 			}
 		}
 		call.Span.End = p.At
-		if call.Type == "" {
-			call.Type = "function"
-		}
+		call.Type = cmp.Or(call.Type, "function")
 		p.addPart(call)
 	}
 	m.calls = Span{Start: at, End: p.At}
