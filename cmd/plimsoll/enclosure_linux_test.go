@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -59,10 +60,7 @@ func (s *site) enclose() *enclosure {
 // ownGroups are this process's directories in the hierarchies that the cgroup1 layer uses.
 func ownGroups(t testing.TB) (dirs []string) {
 	t.Helper()
-	body, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, "/proc/self/cgroup")
 	for line := range strings.Lines(string(body)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		mount := "/sys/fs/cgroup/" + parts[1]

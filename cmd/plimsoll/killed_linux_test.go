@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/internal/app"
@@ -278,9 +280,7 @@ func TestGCRemovesOldFiles(t *testing.T) {
 	}
 	for file := range files {
 		if strings.Contains(file, ".tmp-") {
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, file, "")
 		} else if err := os.MkdirAll(filepath.Join(file, "claims"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -328,10 +328,7 @@ func TestWhatIsLeftOnPurposeStays(t *testing.T) {
 		if o.code != 0 {
 			t.Fatalf("%s: %+v", layer, o)
 		}
-		body, err := os.ReadFile(pidFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testfile.Read(t, pidFile)
 		var pid int
 		if _, err := fmt.Sscan(string(body), &pid); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/creack/pty"
 
 	"github.com/plimsoll/plimsoll/internal/testing/night"
@@ -172,10 +174,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	wait.Until(t, "it waits", queued)
 	_ = shell.Process.Signal(syscall.SIGTERM)
 	_ = shell.Wait()
-	body, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, report)
 	contains(t, "the report of one that gave up", string(body), `"exit_code": 143`, `"signal": "SIGTERM"`, `"outcome": "signalled"`)
 
 	// One that is killed in the queue leaves it, too.

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // TestAskWithTheSwitch: with the memory on an agent's question gets what the user said before, once in a session, and the agent has the tools to
@@ -30,9 +30,7 @@ func TestAskWithTheSwitch(t *testing.T) {
 		t.Cleanup(provider.Close)
 		t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
 		file := filepath.Join(home, "config.toml")
-		if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, settings)
 		store, err := memory.Open(memory.Options{Dir: filepath.Join(home, "state", "memory")})
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A first question with nothing but a key is answered: no agent is configured, and no Argo CD is known. With one that is known it goes
@@ -56,12 +56,7 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	t.Setenv("OPENAI_API_KEY", "k")
-	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte("[mcp.argocd.prod]\nurl = \""+provider.URL+"\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), "[mcp.argocd.prod]\nurl = \""+provider.URL+"\"\n")
 	if r, err := ask(agents.AgentOptions{}); r.Agent == "assistant" {
 		t.Errorf("with an Argo CD: %+v, %v", r, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -132,9 +133,7 @@ func TestTheMemoryIsNotForEverybody(t *testing.T) {
 	}
 	home := t.TempDir()
 	file := filepath.Join(home, "config.toml")
-	if err := os.WriteFile(file, []byte("[mcp.servers.memory]\ncommand = [\"true\"]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "[mcp.servers.memory]\ncommand = [\"true\"]\n")
 	if _, end := serving(t, "127.0.0.1:0", daemon.Options{Quiet: true}, "PLIMSOLL_CONFIG="+file); true {
 		if err := end(); err == nil || !strings.Contains(err.Error(), "/mcp/memory") {
 			t.Error(err)

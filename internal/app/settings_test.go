@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -71,9 +74,7 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 		t.Fatal(err)
 	}
 	text := toolServer(t) + configuration + "[agents.helper]\nservers = [\"notes\"]\nmax_steps = 60\n"
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), text)
 	o.Lenient, o.Tokenizer = true, scripted.O200K
 	o.Script = func(turn int, _ *scripted.Request) scripted.Reply {
 		if turn >= calls {
@@ -112,12 +113,7 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 func callWith(t *testing.T, environ ...string) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte(toolServer(t)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), toolServer(t))
 	url, end := serving(t, "127.0.0.1:0", daemon.Options{}, append(environ, "HOME="+home)...)
 	if url == "" {
 		t.Fatal(end())

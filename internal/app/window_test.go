@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -255,9 +255,7 @@ func TestWindowCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 // gets the bytes of the one before.
 func TestWindowWithoutAStateDirectoryKeepsInMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K})
 	provider := httptest.NewServer(model)
 	defer provider.Close()
