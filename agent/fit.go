@@ -62,11 +62,6 @@ type fitter struct {
 	last         fit.Pass // of what fit returned last
 }
 
-// newFitter returns a fitter with a core of its own. If summarize is nil, lines of old turns are chosen as their summary.
-func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
-	return newCore(info, l, Room{}).query(summarize)
-}
-
 // query returns a fitter for one query. It may be called from any goroutine.
 func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
