@@ -83,10 +83,7 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 		return scripted.Reply{Text: fmt.Sprintf("Step %d.", turn), Calls: []scripted.Call{{Tool: "big", Args: map[string]any{"bytes": size, "kind": "text", "needle": fmt.Sprint("call ", turn)}}}}
 	}
 	model := scripted.New(o)
-	provider := httptest.NewServer(model)
-	defer provider.Close()
-	t.Setenv("OPENAI_API_KEY", "k")
-	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
+	provide(t, model)
 	t.Setenv("OPENAI_MODEL", "gpt-4o")
 	var warnings []string
 	a, err := core.New(core.Options{
@@ -260,10 +257,7 @@ func TestTheNewestResultIsBounded(t *testing.T) {
 			t.Errorf("request %d does not begin with the bytes of the first", i)
 		}
 	}
-	a, err := core.New(core.Options{Environ: append(environ, "HOME="+state), Dir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newCore(t, state, environ...)
 	cuts, err := watch.Cuts(a, "")
 	if err != nil || len(cuts) == 0 {
 		t.Fatalf("%d are kept, %v", len(cuts), err)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
@@ -240,10 +239,7 @@ func TestWindowCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 		if got := through(t, body, scripted.Options{}, environ...); got.rungs(t) == "" {
 			t.Fatalf("%s: nothing was cut", store)
 		}
-		a, err := core.New(core.Options{Environ: append(environ, "HOME="+state), Dir: state})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := newCore(t, state, environ...)
 		cuts, err := watch.Cuts(a, "")
 		if err != nil || len(cuts) != want {
 			t.Errorf("%s: %d are kept, %v; want %d", store, len(cuts), err, want)
