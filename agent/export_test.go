@@ -29,7 +29,20 @@ const (
 )
 
 // Recount counts what the query holds anew.
-func (r *Run) Recount() MemoryUsage { return r.state.recount() }
+func (r *Run) Recount() MemoryUsage {
+	h := r.state
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	u := MemoryUsage{Messages: sizeOf(h.messages) + int64(len(h.partial)+h.streamed.Len())}
+	for _, s := range h.results {
+		u.StepResults += s.size()
+	}
+	if h.calls != nil {
+		u.CallHistory = h.calls.Bytes()
+	}
+	u.Total = u.Messages + u.StepResults + u.CallHistory
+	return u
+}
 
 // Queues tells how many sessions have queries.
 func (a *Agent) Queues() int {
@@ -54,3 +67,8 @@ var FitSpecs = fitSpecs
 
 // FitWords are about n tokens of text that no tokenizer shortens.
 var FitWords = fitWords
+
+// newFitter returns a fitter with a core of its own. If summarize is nil, lines of old turns are chosen as their summary.
+func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
+	return newCore(info, l, Room{}).query(summarize)
+}

@@ -62,11 +62,6 @@ type fitter struct {
 	last         fit.Pass // of what fit returned last
 }
 
-// newFitter returns a fitter with a core of its own. If summarize is nil, lines of old turns are chosen as their summary.
-func newFitter(info ModelInfo, l Limits, summarize summarizer) *fitter {
-	return newCore(info, l, Room{}).query(summarize)
-}
-
 // query returns a fitter for one query. It may be called from any goroutine.
 func (c *core) query(summarize summarizer) *fitter {
 	f := &fitter{core: c, summarize: summarize, chat: chatEncoder{model: c.info.Name}}
@@ -357,9 +352,7 @@ func (p *compactionPass) outputToAsk(asked int) int {
 		}
 		return min(asked, free)
 	}
-	if most == 0 {
-		most = fit.DefaultReserve
-	}
+	most = cmp.Or(most, fit.DefaultReserve)
 	if p.Window.Guessed() || free >= min(most, fit.DefaultReserve) {
 		return 0
 	}

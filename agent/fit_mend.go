@@ -361,9 +361,7 @@ func unusedID(id string, strict bool, used map[string]bool) string {
 	if strict {
 		id = sanitizeID(id)
 	}
-	if id == "" {
-		id = "call"
-	}
+	id = cmp.Or(id, "call")
 	for n := 1; ; n++ {
 		if next := id + "_" + strconv.Itoa(n); !used[next] {
 			return next

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -87,9 +88,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		if *n.value < 0 {
 			return l, fmt.Errorf("agent: Limits.%s is %d; it must be positive, or 0 for %d", n.name, *n.value, n.or)
 		}
-		if *n.value == 0 {
-			*n.value = n.or
-		}
+		*n.value = cmp.Or(*n.value, n.or)
 	}
 	for _, b := range []struct {
 		name        string
@@ -100,9 +99,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"MaxQuestion", &l.MaxQuestion, limit.MiB, 1},
 		{"MaxAnswer", &l.MaxAnswer, 256 * limit.KiB, 1},
 	} {
-		if *b.value == 0 {
-			*b.value = b.or
-		}
+		*b.value = cmp.Or(*b.value, b.or)
 		if *b.value < b.minimum {
 			return l, fmt.Errorf("agent: Limits.%s is %d bytes; it must be at least %d, or 0 for %d", b.name, *b.value, b.minimum, b.or)
 		}
@@ -118,13 +115,9 @@ func (l Limits) withDefaults() (Limits, error) {
 		if *d.value < 0 {
 			return l, fmt.Errorf("agent: Limits.%s is %v; it must be positive, or 0 for %v", d.name, *d.value, d.or)
 		}
-		if *d.value == 0 {
-			*d.value = d.or
-		}
+		*d.value = cmp.Or(*d.value, d.or)
 	}
-	if l.Trigger == 0 {
-		l.Trigger = fit.DefaultTrigger
-	}
+	l.Trigger = cmp.Or(l.Trigger, fit.DefaultTrigger)
 	if l.Target == 0 {
 		l.Target = fit.AutoTarget(l.Trigger)
 	}

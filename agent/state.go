@@ -92,21 +92,6 @@ func (h *queryState) usage() (now, peak MemoryUsage) {
 	return h.use, h.peak
 }
 
-// recount computes the usage from scratch. Tests compare it with the running totals.
-func (h *queryState) recount() MemoryUsage {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	u := MemoryUsage{Messages: sizeOf(h.messages) + int64(len(h.partial)+h.streamed.Len())}
-	for _, s := range h.results {
-		u.StepResults += s.size()
-	}
-	if h.calls != nil {
-		u.CallHistory = h.calls.Bytes()
-	}
-	u.Total = u.Messages + u.StepResults + u.CallHistory
-	return u
-}
-
 // list returns the messages. The result must not be changed.
 func (h *queryState) list() []Message {
 	h.mu.Lock()

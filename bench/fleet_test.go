@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,21 +12,17 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/process/estimate"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/process/admission"
 )
 
 // The bench reads the traces of a directory, plays them, and prints claims; the same seeds give the same rows.
 func TestFleetIsTheSameForTheSameSeeds(t *testing.T) {
-	made, err := os.ReadFile(filepath.Join("..", "internal", "process", "estimate", "testdata", "generated.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testfile.Read(t, filepath.Join("..", "internal", "process", "estimate", "testdata", "generated.tsv"))
 	dir := t.TempDir()
 	for _, name := range []string{"one.tsv", "two.tsv"} {
-		if err := os.WriteFile(filepath.Join(dir, name), made, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), made)
 	}
 	play := func(args ...string) (rows []Row) {
 		t.Helper()

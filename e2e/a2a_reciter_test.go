@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A reciter is a model that a test has in its hand. Asked to "recite N lines of SIZE" it
@@ -146,10 +148,7 @@ func (w *world) agentEvents(flags ...string) (url string, events func(kind strin
 		return err == nil && url != ""
 	})
 	return url, func(kind string) (found []map[string]any) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		text := testfile.Read(w.t, file)
 		for l := range strings.Lines(string(text)) {
 			var e struct {
 				Kind  string

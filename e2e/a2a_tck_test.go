@@ -21,6 +21,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // kitVariable names the folder of A2A's test kit (github.com/a2aproject/a2a-tck, the line that is run by run_tck.py --category), with
@@ -165,9 +167,7 @@ func (w *world) kitServer(front string, command ...string) (base string) {
 	// The kit's webhook is on this host, and what it asks for is the front.
 	settings := "[serve]\nhosts = [" + strconv.Quote(nameOf(front)) + "]\npush_allow = [\"127.0.0.0/8\", \"::1/128\"]\n\n[agents.clerk]\nintro = \"You keep the books.\"\nmodel = \"thinker\"\nprovider = \"openai\"\nbase_url = " +
 		strconv.Quote(model+"/v1") + "\n"
-	if err := os.WriteFile(filepath.Join(w.state, "config.toml"), []byte(settings), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	testfile.Write(w.t, filepath.Join(w.state, "config.toml"), settings)
 	ready := filepath.Join(w.t.TempDir(), "ready")
 	w.background(append(append([]string{plimsoll}, command...), "--listen", "127.0.0.1:0", "--ready-file", ready)...)
 	w.until("the agent is ready", func() bool {

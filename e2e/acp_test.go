@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // talk is a client of an agent that speaks the Agent Client Protocol under plimsoll run.
@@ -213,10 +215,7 @@ func TestEditorsSessionsAreShown(t *testing.T) {
 	w := newWorld(t)
 	k := w.talk()
 	k.begin()
-	sent, err := os.ReadFile(filepath.Join(w.home, "session"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := testfile.Read(t, filepath.Join(w.home, "session"))
 	if want := fmt.Sprintf(`"command":%q,"env":[],"name":"big"`, plimsoll); !strings.Contains(string(sent), want) || !strings.Contains(string(sent), `"args":["mcp","--name","big","--in-run",`) ||
 		!strings.Contains(string(sent), `"--","big","-v"]`) {
 		t.Errorf("the agent got %s", sent)

@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // An actionRunner is what a runner of GitHub gives a step of the action: a clean environment and two files.
@@ -79,10 +81,7 @@ func TestActionRuns(t *testing.T) {
 	if text, err := os.ReadFile(o["report"]); err != nil || !strings.Contains(string(text), `"limit_bytes": 314572800`) {
 		t.Errorf("%v: %s", err, text)
 	}
-	text, err := os.ReadFile(r.summary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, r.summary)
 	if !strings.HasPrefix(string(text), "### plimsoll: failed\n\n    tests in work: failed, exit status 7\n") || strings.Contains(string(text), "inner in") {
 		t.Errorf("%s", text)
 	}
@@ -146,10 +145,7 @@ func TestActionInstalls(t *testing.T) {
 	if out, err := exec.Command("tar", "-czf", filepath.Join(dir, name), "-C", bin, "plimsoll").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	archive, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := testfile.Read(t, filepath.Join(dir, name))
 	digest := sha256.Sum256(archive)
 	sum := hex.EncodeToString(digest[:])
 	served := archive

@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // behindAdapter starts an agent behind an adapter, both by the names of real ones, and returns the agent's pid.
 func (w *world) behindAdapter(m mode, report string) (k *talk, adapter, agent int) {
 	w.t.Helper()
-	body, err := os.ReadFile(testtool)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	body := testfile.Read(w.t, testtool)
 	program := filepath.Join(w.home, "claude")
 	if err := os.WriteFile(program, body, 0o700); err != nil {
 		w.t.Fatal(err)
@@ -67,10 +66,7 @@ func TestAgentBehindAdapterOutlivesItsTool(t *testing.T) {
 		file := filepath.Join(w.home, "report.json")
 		k, adapter, agent := w.behindAdapter(m, file)
 		score := func(pid int) string {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testfile.Read(t, fmt.Sprintf("/proc/%d/oom_score_adj", pid))
 			return string(text)
 		}
 		k.prompt("run head -c 3000000000 /dev/zero | tail -c 3000000000 >/dev/null")

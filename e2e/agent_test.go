@@ -237,8 +237,8 @@ func (s sent) text() string {
 	return b.String()
 }
 
-// rpc makes one request of A2A 1.0.
-func rpc(t *testing.T, url, method string, params any, result any) (code int) {
+// postRPC sends one request of A2A 1.0.
+func postRPC(t *testing.T, url, method string, params any) *http.Response {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -254,6 +254,13 @@ func rpc(t *testing.T, url, method string, params any, result any) (code int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return answer
+}
+
+// rpc makes one request of A2A 1.0.
+func rpc(t *testing.T, url, method string, params any, result any) (code int) {
+	t.Helper()
+	answer := postRPC(t, url, method, params)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
@@ -341,17 +348,7 @@ func TestAgentMendsWhatAKillLeftBehind(t *testing.T) {
 	w := newWorld(t)
 	w.variables = append(w.variables, simulated)
 	url, cmd := w.agentServer("--lab")
-	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": message("m1", "", "call the tool hang")})
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/a2a/argocd", strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("A2A-Version", "1.0")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := postRPC(t, url, "SendStreamingMessage", message("m1", "", "call the tool hang"))
 	defer answer.Body.Close()
 	task, session := "", ""
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A walk is a section of docs/architecture.md: the files that a reader opens to follow one pass through the program, and
@@ -46,10 +48,7 @@ var mostFiles = map[string]int{"A run": 13, "A model request": 10, "A large tool
 
 func readWalks(t *testing.T) []walk {
 	t.Helper()
-	text, err := os.ReadFile("../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../docs/architecture.md")
 	var walks []walk
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -115,10 +114,7 @@ func TestArchitectureWalks(t *testing.T) {
 			}
 			trace := filepath.Join(t.TempDir(), "trace")
 			pass(t, markedWorld(t, trace), marked)
-			text, err := os.ReadFile(trace)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testfile.Read(t, trace)
 			var got []string
 			for line := range strings.Lines(string(text)) {
 				if line = strings.TrimSpace(line); slices.Contains(want, line) && !slices.Contains(got, line) {
@@ -195,9 +191,7 @@ func buildMarked(t *testing.T, walks []walk) string {
 	overlay.Replace = map[string]string{}
 	put := func(name string, text []byte) {
 		to := filepath.Join(dir, fmt.Sprintf("%d.go", len(overlay.Replace)))
-		if err := os.WriteFile(to, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, to, text)
 		overlay.Replace[filepath.Join(root, filepath.FromSlash(name))] = to
 	}
 	put("internal/walktrace/walktrace.go", []byte(marker))
@@ -209,9 +203,7 @@ func buildMarked(t *testing.T, walks []walk) string {
 		t.Fatal(err)
 	}
 	list, out := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "plimsoll")
-	if err := os.WriteFile(list, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, list, text)
 	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", list, "-o", out, "./cmd/plimsoll")
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
@@ -223,10 +215,7 @@ func buildMarked(t *testing.T, walks []walk) string {
 // mark returns the text of a file with a call at the beginning of each named function.
 func mark(t *testing.T, root, file string, names []string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(root, filepath.FromSlash(file)))
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // talker is a provider of OpenAI's protocol that answers with the last question, in two pieces; one with "wait" in it never gets its
@@ -51,12 +53,7 @@ func TestChatOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	url, asked := talker(t)
-	if err := os.MkdirAll(w.state, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(w.state, "config.toml"), []byte("[models.\"some/model\"]\ncontext = 200000\ninput_price = 3.0\noutput_price = 15.0\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(w.state, "config.toml"), "[models.\"some/model\"]\ncontext = 200000\ninput_price = 3.0\noutput_price = 15.0\n")
 	more := []string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL="}
 	c := w.open(more, plimsoll, "chat", "--base-url", url, "--model", "some/model", "--session", "s1")
 	c.expect("assistant asks openai/some/model")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/night"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A cli is one real agent: how its first-run questions are answered beforehand, and
@@ -28,12 +29,7 @@ type cli struct {
 func write(t *testing.T, text string, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, name, text)
 }
 
 func quoted(t *testing.T, v any) string {

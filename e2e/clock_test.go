@@ -4,13 +4,14 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // clockOff is the variable with the number of seconds by which the clock of [plimsollWithClock] is off.
@@ -27,10 +28,7 @@ func plimsollWithClock(t *testing.T) (built func() string) {
 		t.Fatal(err)
 	}
 	library := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
-	source, err := os.ReadFile(library)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testfile.Read(t, library)
 	text := string(source)
 	for _, edit := range [][2]string{
 		{"import (\n", "import (\n\t\"syscall\"\n"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A composition is deploy/compose, started by docker-compose in an engine of the test's own.
@@ -152,10 +153,7 @@ func TestCompose(t *testing.T) {
 func (c *composition) changes(name, old, new string) {
 	c.t.Helper()
 	file := filepath.Join(c.dir, name)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := testfile.Read(c.t, file)
 	if !strings.Contains(string(text), old) {
 		c.t.Fatalf("%s has no %q", name, old)
 	}

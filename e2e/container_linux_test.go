@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -170,10 +171,7 @@ func TestContainerOfTheDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Within(t, patience, "the daemon is ready", func() bool { return fileExists(t, ready) })
-	url, err := os.ReadFile(ready)
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := testfile.Read(t, ready)
 	answer, err := http.Post(strings.TrimSpace(string(url))+"/mcp/brief", "application/json", strings.NewReader(
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}`))
 	if err != nil {

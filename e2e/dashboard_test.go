@@ -25,6 +25,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
@@ -364,9 +366,7 @@ func selfSigned(t *testing.T) (certificate, key string) {
 	}
 	dir := t.TempDir()
 	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: body}, "key.pem": {Type: "PRIVATE KEY", Bytes: encoded}} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), pem.EncodeToMemory(block))
 	}
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }

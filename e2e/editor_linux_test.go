@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -215,9 +216,7 @@ func TestRunsWithoutEditorHaveTheirSession(t *testing.T) {
 			}
 			defer held.Close()
 			body := filepath.Join(w.work, "script")
-			if err := os.WriteFile(body, []byte(script+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, body, script+"\n")
 			c := exec.Command("bash", body)
 			c.Dir, c.Env = w.work, w.environment("FILE="+file)
 			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -251,10 +250,7 @@ func TestRunsWithoutEditorHaveTheirSession(t *testing.T) {
 func TestCommandOfSSHHasItsSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	body, err := os.ReadFile(testtool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, testtool)
 	server := filepath.Join(w.home, "sshd-session")
 	if err := os.WriteFile(server, body, 0o700); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // standinForFacts speaks chat completions and is no model: it hangs as long as it is told to, and then makes a fact of "The ledger uses PostgreSQL." and an
@@ -50,17 +51,12 @@ func standinForFacts(t *testing.T) (url string, hangs *atomic.Bool, asked *atomi
 // passLease sets what the killed daemon had taken from the queue back, as the two minutes do that it had taken it for.
 func (w *world) passLease(queue string) {
 	w.t.Helper()
-	text, err := os.ReadFile(queue)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	text := testfile.Read(w.t, queue)
 	passed := regexp.MustCompile(`,"after":"[^"]*"`).ReplaceAll(text, nil)
 	if bytes.Equal(passed, text) {
 		w.t.Errorf("nothing was taken: %s", text)
 	}
-	if err := os.WriteFile(queue, passed, 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	testfile.Write(w.t, queue, passed)
 }
 
 // The daemon draws facts in the background: killed by signal 9 in the middle of a request, and ended by SIGTERM, it loses nothing and pays for nothing twice. Its key

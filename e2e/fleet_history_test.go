@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -24,12 +25,7 @@ func host(t *testing.T, url, name, remote string) *world {
 	w.variables = append(w.variables, "PLIMSOLL_FLEET_URL="+url)
 	w.work = filepath.Join(w.home, name)
 	git := filepath.Join(w.work, ".git")
-	if err := os.MkdirAll(git, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(git, "config"), []byte("[remote \"origin\"]\n\turl = "+remote+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(git, "config"), "[remote \"origin\"]\n\turl = "+remote+"\n")
 	return w
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // Real agents with an MCP server of their own: through plimsoll run, through a file that
@@ -116,10 +117,7 @@ func TestMCPAgentsThroughTheGateway(t *testing.T) {
 					servers = c.remote(t, w.gateway("--", pinned(t, "mcp-server-filesystem"), w.work))
 				}
 				write(t, string(before)+servers, file)
-				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testfile.Read(t, file)
 				argv := append([]string{path}, a.argv(e.prompt)...)
 				if len(c.args) > 0 {
 					argv = append(argv, "--allowedTools")

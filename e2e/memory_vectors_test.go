@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/testing/embedserver"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -26,9 +27,7 @@ func TestMemoryByMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := fmt.Sprintf("[memory]\nembed_url = %q\nembed_model = %q\n", service.URL, embedserver.Model)
-	if err := os.WriteFile(filepath.Join(w.state, "config.toml"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(w.state, "config.toml"), settings)
 	memory := func(args ...string) result {
 		t.Helper()
 		got := w.run(nil, append([]string{plimsoll, "memory"}, args...)...)

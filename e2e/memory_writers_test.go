@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plimsoll/plimsoll/internal/memory"
@@ -108,10 +110,7 @@ func TestTwoProcessesRemember(t *testing.T) {
 			}
 		}
 		writing.Wait()
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, file)
 		t.Logf("two processes of the official memory server wrote 20 each: %d of 40 are there; %d calls were answered with an error", strings.Count(string(text), `"entityType"`), failed.Load())
 	})
 }

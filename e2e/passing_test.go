@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // same runs a command bare and in every layer and demands the same result. But for the
@@ -45,9 +47,7 @@ func TestExitStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	notExecutable := filepath.Join(w.work, "plain")
-	if err := os.WriteFile(notExecutable, []byte("#!/bin/sh\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, notExecutable, "#!/bin/sh\n")
 	// A shell says 128+N for signal N, and so does plimsoll. Only some signals can be
 	// passed on by dying of them; for a script both look alike.
 	cases := []struct {
@@ -199,9 +199,7 @@ func TestDescriptorsPass(t *testing.T) {
 				continue
 			}
 			name := filepath.Join(dir, fmt.Sprint(fd))
-			if err := os.WriteFile(name, fmt.Appendf(nil, "file %d", fd), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, name, fmt.Appendf(nil, "file %d", fd))
 			f, err := os.Open(name)
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 const pluginFolder = "../deploy/claude-plugin"
@@ -17,10 +19,7 @@ const pluginFolder = "../deploy/claude-plugin"
 // pluginServer is the command of the plugin's MCP server, in a run.
 func pluginServer(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(pluginFolder, ".mcp.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(pluginFolder, ".mcp.json"))
 	var file struct {
 		MCPServers map[string]struct {
 			Command string
@@ -89,10 +88,7 @@ func TestPluginCommandsWork(t *testing.T) {
 	w := newWorld(t)
 	var texts strings.Builder
 	for _, name := range []string{"commands/status.md", "skills/plimsoll/SKILL.md"} {
-		text, err := os.ReadFile(filepath.Join(pluginFolder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, filepath.Join(pluginFolder, name))
 		texts.WriteString(string(text))
 	}
 	commands := regexp.MustCompile("`(plimsoll (?:status|runs|stats)[^`]*)`").FindAllStringSubmatch(texts.String(), -1)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
@@ -35,10 +37,7 @@ func inTheRepository(t *testing.T) {
 func TestAlertsAreTestedAndExplained(t *testing.T) {
 	inTheRepository(t)
 	file := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, name)
 		return string(text)
 	}
 	alerts := regexp.MustCompile(`(?m)^ +- alert: (\w+)$`).FindAllStringSubmatch(file(rules+".yml"), -1)
@@ -103,13 +102,8 @@ func TestAlertsFireAndStayQuiet(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := dir + "/" + change[1] + "/plimsoll.rules.yml"
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), change[0], change[1])), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, name)
+		testfile.Write(t, name, strings.ReplaceAll(string(text), change[0], change[1]))
 		if out, err := exec.Command(promtool, "test", "rules", dir+"/"+change[1]+"/plimsoll.rules_test.yml").CombinedOutput(); err == nil {
 			t.Errorf("with %q for %q the tests pass:\n%s", change[1], change[0], out)
 		}
@@ -150,10 +144,7 @@ func TestGrafanaDashboardIsWhole(t *testing.T) {
 		t.Error("deploy/grafana/plimsoll.json is not what go run ./deploy/grafana writes")
 	}
 	taken := map[[2]int]string{}
-	metrics, err := os.ReadFile("../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := testfile.Read(t, "../docs/metrics.md")
 	for _, p := range g.Panels {
 		for x := range p.GridPos.W {
 			for y := range p.GridPos.H {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A hookShell is a shell that `plimsoll shellenv` writes for.
@@ -219,10 +221,7 @@ func TestTerminalShellHookWithAnOddPath(t *testing.T) {
 	eachHookShell(t, func(t *testing.T, s hookShell) {
 		w, _ := hooked(t, s)
 		program := filepath.Join(w.home, `it's "$HOME" \ here`, "plimsoll")
-		text, err := os.ReadFile(plimsoll)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, plimsoll)
 		write(t, string(text), program)
 		if err := os.Chmod(program, 0o700); err != nil {
 			t.Fatal(err)

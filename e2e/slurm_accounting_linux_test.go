@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -89,15 +90,10 @@ StorageUser=slurm
 StoragePass=plimsoll
 `)
 	sql := "CREATE USER slurm@'127.0.0.1' IDENTIFIED BY 'plimsoll';\nGRANT ALL ON slurm_acct_db.* TO slurm@'127.0.0.1';\n"
-	slurm, err := os.ReadFile(c.conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	slurm := testfile.Read(t, c.conf)
 	slurm = append(slurm, "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort="+ports[1]+"\nAccountingStoragePass="+filepath.Join(c.dir, "munge")+"\n"...)
 	for name, content := range map[string]string{conf: text, first: sql, c.conf: string(slurm)} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name, content)
 	}
 	c.slurm("mariadb-install-db", "--no-defaults", "--user=root", "--datadir="+data, "--skip-test-db", "--auth-root-authentication-method=normal")
 	c.start("sql", "mariadbd", "--no-defaults", "--user=root", "--datadir="+data, "--socket="+filepath.Join(c.dir, "sql.socket"), "--pid-file="+filepath.Join(c.dir, "sql.pid"),

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -83,9 +84,7 @@ PreemptMode=REQUEUE
 `)
 	key := filepath.Join(dir, "key")
 	for name, content := range map[string]string{c.conf: text, key: strings.Repeat("plimsoll", 16)} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name, content)
 	}
 	c.variables = append(c.variables, "SLURM_CONF="+c.conf)
 	t.Cleanup(func() {

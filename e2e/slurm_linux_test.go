@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -21,9 +22,7 @@ func TestSlurm(t *testing.T) {
 	c := newSlurmCluster(t, 8, nil)
 	file := func(name string) string { return filepath.Join(c.work, name) }
 	touch := func(name string) {
-		if err := os.WriteFile(file(name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file(name), "")
 	}
 	// until is a script that says a word and waits for a file.
 	until := func(word, name string) string {

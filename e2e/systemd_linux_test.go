@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
@@ -47,10 +49,7 @@ func unitFiles(t *testing.T) []string {
 // installUnit copies a unit to where the program at path is run in place of the packaged one.
 func installUnit(t *testing.T, from, to, path string) {
 	t.Helper()
-	text, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, from)
 	changed := strings.ReplaceAll(string(text), "=/usr/bin/plimsoll ", "="+path+" ")
 	if strings.HasSuffix(from, ".service") && changed == string(text) {
 		t.Fatalf("%s does not start /usr/bin/plimsoll", from)
@@ -404,10 +403,7 @@ func fileExists(t *testing.T, name string) bool {
 
 func copyFile(t *testing.T, from, to string, mode fs.FileMode) {
 	t.Helper()
-	text, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, from)
 	writeAs(t, to, string(text), mode)
 }
 

@@ -3,10 +3,11 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // shell opens a console with an interactive bash in it, at its first prompt.
@@ -58,10 +59,7 @@ func TestTerminalOneCtrlCIsOneInterruptAndEndsTheLoop(t *testing.T) {
 		c.press(ctrlC)
 		c.expect("prompt>")
 		c.lastStatus("130")
-		got, err := os.ReadFile(counts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testfile.Read(t, counts)
 		if string(got) != "1\n" {
 			t.Errorf("one Ctrl-C at the first of three runs brought interrupts %q (one line for each run), want \"1\\n\"; the terminal shows\n%s", got, c.shows())
 		}

@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // An agent is a real CLI that works through a task without asking anybody.
@@ -174,9 +174,7 @@ func logs(t *testing.T, w *world, n int) []string {
 			fmt.Fprintf(&text, "%04d step %d of part %d took longer than the one before it and wrote its result to a place of its own\n", line, line*7919%1000, i)
 		}
 		name := fmt.Sprintf("part-%02d.log", i)
-		if err := os.WriteFile(filepath.Join(w.work, name), []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(w.work, name), text.String())
 		commands = append(commands, "cat "+name)
 	}
 	return commands

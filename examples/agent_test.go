@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // The example program, built once, in an environment without any key.
@@ -51,13 +53,9 @@ func build(t *testing.T, pkg string) string {
 func answersWithoutAKey(t *testing.T, program string, environ []string) {
 	folder, keep := t.TempDir(), t.TempDir()
 	for i := range 120 {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("rope-%03d.txt", i)), []byte("a rope\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(folder, fmt.Sprintf("rope-%03d.txt", i)), "a rope\n")
 	}
-	if err := os.WriteFile(filepath.Join(folder, "anchor.txt"), []byte("an anchor\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(folder, "anchor.txt"), "an anchor\n")
 	for _, c := range []struct {
 		args   []string
 		want   []string
@@ -101,9 +99,7 @@ func readsOnlyItsFolder(t *testing.T, program string, environ []string) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{filepath.Join(folder, "a.txt"): "nineteen ropes", filepath.Join(top, "secret.txt"): "the combination"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name, text)
 	}
 	var asked atomic.Int32
 	var results atomic.Value
@@ -158,9 +154,7 @@ func servesOverA2A(t *testing.T, program string, environ []string) {
 		t.Skip("there is no interrupt for one process")
 	}
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "anchor.txt"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(folder, "anchor.txt"), "")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "-folder", folder, "-serve", "127.0.0.1:0")

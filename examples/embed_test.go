@@ -12,15 +12,13 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // The guide on embedding, to the letter, in an empty folder outside the checkout: its commands, and each block of Go as a file of the
 // reader's program. The module alone comes from somewhere else: from this checkout, and what it needs from the local cache.
 func TestTheGuideOnEmbeddingHolds(t *testing.T) {
-	page, err := os.ReadFile("../docs/embed.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfile.Read(t, "../docs/embed.md")
 	checkout, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +48,7 @@ func TestTheGuideOnEmbeddingHolds(t *testing.T) {
 		if !strings.HasPrefix(text, "package main\n") {
 			t.Errorf("docs/embed.md has a block that is no whole file:\n%s", text)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(folder, name), text)
 	}
 
 	run("go", "mod", "init", "example.com/clerk")

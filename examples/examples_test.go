@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/testing/natsserver"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // The example program builds, runs a command, and knows more the second time.
@@ -122,10 +123,7 @@ func TestSpoolShowsAPage(t *testing.T) {
 // recorded is a request of a real agent.
 func recorded(t *testing.T, name string) string {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join("..", "window", "wire", "testdata", "recorded", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, filepath.Join("..", "window", "wire", "testdata", "recorded", name))
 	return string(body)
 }
 
@@ -138,10 +136,7 @@ func TestConfigs(t *testing.T) {
 		if err := config.Check(file); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, file)
 		if !strings.HasPrefix(string(text), "# ") {
 			t.Errorf("%s does not say what it is for in its first line", file)
 		}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -74,12 +75,8 @@ type Journal struct {
 }
 
 func New(o Options) *Journal {
-	if o.MaxRecords <= 0 {
-		o.MaxRecords = DefaultMaxRecords
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
+	o.MaxRecords = cmp.Or(max(o.MaxRecords, 0), DefaultMaxRecords)
+	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
 	return &Journal{opts: o, counts: map[string]uint64{}, observers: o.Observers}
 }
 

@@ -153,9 +153,7 @@ func (w *Window) observe(e Event) {
 	case WindowResponse:
 		if e.Status < 300 {
 			in := e.TokensIn
-			if in == 0 {
-				in = e.Estimated
-			}
+			in = cmp.Or(in, e.Estimated)
 			w.TokensIn += in
 			w.TokensOut += e.TokensOut
 		}
@@ -236,9 +234,7 @@ func (r *Reporter) Observe(rec Record) {
 		p.Enforcement = Enforcement{Memory: e.Memory, Swap: e.Swap, Pids: e.Pids, CPU: cmp.Or(e.CPU, "none"), CPUs: cmp.Or(e.CPUs, "none")}
 		p.setLayerLimits(e)
 	case MemoryRaised:
-		if p.FirstLimitBytes == 0 {
-			p.FirstLimitBytes = p.LimitBytes
-		}
+		p.FirstLimitBytes = cmp.Or(p.FirstLimitBytes, p.LimitBytes)
 		p.LimitBytes = e.ToBytes
 		if i := p.limit("memory"); i >= 0 {
 			p.Limits[i].Hard = e.ToBytes

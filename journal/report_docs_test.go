@@ -2,12 +2,12 @@ package journal_test
 
 import (
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -48,10 +48,7 @@ func TestReportIsDocumented(t *testing.T) {
 	want := map[string]string{}
 	keysOf(t, "", reflect.TypeFor[journal.Report](), want)
 
-	text, err := os.ReadFile("../docs/report.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../docs/report.md")
 	got := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, "|")

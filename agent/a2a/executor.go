@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,9 +104,7 @@ func question(m *sdk.Message) string {
 			name = fmt.Sprintf("the file %q", clipText(p.Filename, maxID))
 		}
 		kind := p.MediaType
-		if kind == "" {
-			kind = "of unknown type"
-		}
+		kind = cmp.Or(kind, "of unknown type")
 		switch c := p.Content.(type) {
 		case sdk.Text:
 			parts = append(parts, string(c))
@@ -200,9 +199,7 @@ func (o *answerStream) event(e agent.Event) {
 			about[metadataResult] = map[string]any{"size": r.Size, "failed": r.Failed, "took_ms": r.Took.Milliseconds()}
 		}
 	default:
-		if e.Text == "" {
-			e.Text = e.Err
-		}
+		e.Text = cmp.Or(e.Text, e.Err)
 		about[metadataText] = clipText(e.Text, maxChunk)
 	}
 	o.emit(statusEvent(o.x, sdk.TaskStateWorking, "", about))
@@ -265,8 +262,6 @@ func (o *answerStream) setFinalState(ctx context.Context, r agent.Result) error 
 			detail = "the agent was stopped before it could answer; ask again"
 		}
 	}
-	if detail == "" {
-		detail = "the agent ended without an answer: " + string(r.Outcome)
-	}
+	detail = cmp.Or(detail, "the agent ended without an answer: "+string(r.Outcome))
 	return o.x.Status(sdk.TaskStateFailed, detail, about)
 }

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,7 @@ func (s *Server) trimBase(path string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if rest == "" {
-		rest = "/"
-	}
+	rest = cmp.Or(rest, "/")
 	return rest, rest[0] == '/'
 }
 

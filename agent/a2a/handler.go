@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,9 +129,7 @@ func grpcName(status int) string {
 
 // refuse answers a request with an error, in the form of its binding, before the SDK sees it. status 0 means 400.
 func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) {
-	if status == 0 {
-		status = http.StatusBadRequest
-	}
+	status = cmp.Or(status, http.StatusBadRequest)
 	info := errordetails.NewErrorInfo(sdk.ErrorReason(err), sdk.ProtocolDomain, nil)
 	var body any
 	if out.rest {

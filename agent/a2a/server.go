@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,9 +106,7 @@ func New(o Options) (*Server, error) {
 }
 
 func (c *Card) setDefaults() {
-	if c.Version == "" {
-		c.Version = "0"
-	}
+	c.Version = cmp.Or(c.Version, "0")
 	if c.InputModes == nil {
 		c.InputModes = []string{"text/plain", "text/markdown", "text/*", "application/json"}
 	}

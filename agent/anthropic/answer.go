@@ -80,15 +80,9 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 		if err != nil {
 			return err
 		}
-		if err := a.x.EventError(e); err != nil {
-			return err
-		}
-		if !json.Valid(e.Data) {
-			return a.x.Broken("an event of the answer is not JSON", nil)
-		}
 		var v event
-		if err := modelapi.Decode(e.Data, &v); err != nil {
-			return a.x.Broken("an event of the answer is no part of one", err)
+		if err := a.x.Decode(e, &v); err != nil {
+			return err
 		}
 		if err := a.handleEvent(&v); err != nil {
 			return err
@@ -222,20 +216,16 @@ func (a *answer) sign(p *part, s string) error {
 
 // Whole reads an answer that is not a stream.
 func (a *answer) Whole(body *modelapi.Answer) error {
-	raw, err := body.Bytes()
-	if err != nil {
-		return err
-	}
-	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
-		return err
-	}
 	var message struct {
 		Type       string          `json:"type"`
 		Content    []receivedBlock `json:"content"`
 		StopReason string          `json:"stop_reason"`
 		Usage      usage           `json:"usage"`
 	}
-	if modelapi.Decode(raw, &message) != nil || message.Type == "" && len(message.Content) == 0 {
+	if err := body.Decode(&message); err != nil {
+		return err
+	}
+	if message.Type == "" && len(message.Content) == 0 {
 		return a.x.Broken("the answer is not the JSON of one", nil)
 	}
 	for i := range message.Content {

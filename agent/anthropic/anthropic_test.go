@@ -2,7 +2,6 @@ package anthropic_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,37 +10,41 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/anthropic"
+	"github.com/plimsoll/plimsoll/internal/testing/adapters"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
-var tools = []agent.ToolSpec{
-	{Name: "search", Description: "Finds things.", Schema: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"$defs":{"x":{}}}`)},
-	{Name: "files.read", Schema: json.RawMessage(`{"properties":{"path":{"type":"string"}}}`)},
-	{Name: "now"},
+// wire is the protocol, as the tests of all adapters ask for it.
+var wire = adapters.Wire{
+	New: func(o adapters.Options) (agent.Model, error) {
+		return anthropic.New(anthropic.Options{
+			BaseURL: o.URL, Key: o.Key, Model: o.Model, HTTPClient: o.Client, Header: o.Header, Extra: o.Extra, MaxOutput: o.MaxOutput,
+		})
+	},
+	Model: "claude-sonnet-4-5",
+	Environment: []string{
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_PROFILE", "ANTHROPIC_CUSTOM_HEADERS",
+	},
+	Begin: begin + textBlock, Word: word, End: end,
+	Interleaved: true,
 }
 
-func nothing(string) {}
+func TestAdapter(t *testing.T) {
+	t.Setenv("ANTHROPIC_CONFIG_DIR", t.TempDir())
+	adapters.Test(t, wire)
+}
 
-func model(t *testing.T, url string, change func(*anthropic.Options)) *anthropic.Model {
+func model(t *testing.T, o anthropic.Options) *anthropic.Model {
 	t.Helper()
-	o := anthropic.Options{BaseURL: url, Key: "sk-ant-secret-key", Model: "claude-sonnet-4-5"}
-	if change != nil {
-		change(&o)
+	o.Key = adapters.Key
+	if o.Model == "" {
+		o.Model = wire.Model
 	}
 	m, err := anthropic.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
-}
-
-func failure(t *testing.T, err error) *agent.ModelError {
-	t.Helper()
-	e, ok := errors.AsType[*agent.ModelError](err)
-	if !ok {
-		t.Fatalf("the error is %T %v, no *agent.ModelError", err, err)
-	}
-	return e
 }
 
 // sent is what the tests look at of a request.
@@ -92,48 +95,14 @@ func (s sent) types() []string {
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	thought := "hm <both> at once & now ✓"
-	p := scripted.New(scripted.Options{Key: "sk-ant-secret-key", CheckSignatures: true, Script: scripted.Replies(
-		scripted.Reply{Thinking: thought, Text: "I look.", Calls: []scripted.Call{
-			{Tool: "search", Args: map[string]any{"z": "needle ✓", "a": 3}},
-			{Tool: "now"},
-		}},
-		scripted.Reply{Thinking: "good", Text: "Found: needle ✓."},
-		scripted.Reply{Text: "Bye."},
-	)})
-	server := httptest.NewServer(p)
-	defer server.Close()
-	m := model(t, server.URL+"/v1", func(o *anthropic.Options) { o.Thinking = 2000 })
-	var text strings.Builder
-	r := &agent.Request{
-		System: "You search.", Tools: tools, MaxOutput: 500,
-		Messages: []agent.Message{{Role: agent.RoleUser, Text: "find the needle"}},
-	}
-	one, err := m.Generate(t.Context(), r, func(s string) { text.WriteString(s) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one.Stop != agent.StopCalls || text.String() != "I look." || one.Message.Text != "I look." || len(one.Message.Calls) != 2 {
-		t.Fatalf("stop %q, streamed %q, message %+v", one.Stop, text.String(), one.Message)
-	}
-	c := one.Message.Calls
-	if c[0].Name != "search" || c[0].Arguments != `{"a":3,"z":"needle ✓"}` || c[1].Arguments != "{}" || c[0].ID == c[1].ID {
-		t.Fatalf("calls %+v", c)
-	}
-	r.Messages = append(r.Messages, one.Message,
-		agent.Message{Role: agent.RoleTool, CallID: c[0].ID, Name: "search", Text: "needle ✓", Failed: true},
-		agent.Message{Role: agent.RoleUser, Text: "quick"},
-		agent.Message{Role: agent.RoleTool, CallID: c[1].ID, Name: "now"},
-		agent.Message{Role: agent.RoleUser, Text: " "},
-		agent.Message{Role: agent.RoleUser, Text: "please"},
-	)
-	two, err := m.Generate(t.Context(), r, nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if two.Stop != agent.StopEnd || two.Message.Text != "Found: needle ✓." || two.Usage.Cached == 0 || two.Usage.Cached > two.Usage.Input || two.Usage.Output == 0 {
-		t.Fatalf("%+v", two)
-	}
-	s := read(t, p.Requests()[1])
+	tools := adapters.Tools()
+	c, requests := adapters.Talk{
+		Model:    func(url string) agent.Model { return model(t, anthropic.Options{BaseURL: url + "/v1", Thinking: 2000}) },
+		Provider: scripted.Options{Key: adapters.Key, CheckSignatures: true},
+		Tools:    tools, Sent: "now", Thoughts: [2]string{thought, "good"},
+		Between: true,
+	}.Hold(t)
+	s := read(t, requests[1])
 	if diff := cmp.Diff([]string{"user text", "assistant thinking text tool_use tool_use", "user tool_result tool_result text text"}, s.types()); diff != "" {
 		t.Fatalf("messages (-want +got):\n%s", diff)
 	}
@@ -148,22 +117,16 @@ func TestConversation(t *testing.T) {
 		t.Errorf("max_tokens %d, thinking %s", s.MaxTokens, s.Thinking)
 	}
 	if s.Tools[2].Cache == nil || s.Tools[0].Cache != nil || results[3].Cache == nil || !strings.Contains(string(s.System), "cache_control") {
-		t.Errorf("cache marks: %s", p.Requests()[1].Body)
+		t.Errorf("cache marks: %s", requests[1].Body)
 	}
 	for i, want := range []string{string(tools[0].Schema), `{"type":"object","properties":{"path":{"type":"string"}}}`, `{"type":"object","properties":{}}`} {
 		if got := string(s.Tools[i].InputSchema); got != want {
 			t.Errorf("schema %d was sent as %s, not %s", i, got, want)
 		}
 	}
-	// The last step has no tools; the calls of the history are still of known ones.
-	r.Messages = append(r.Messages, two.Message, agent.Message{Role: agent.RoleUser, Text: "bye"})
-	r.Tools = nil
-	if _, err := m.Generate(t.Context(), r, nothing); err != nil {
-		t.Fatal(err)
-	}
-	s = read(t, p.Requests()[2])
+	s = read(t, requests[2])
 	if len(s.Tools) != 2 || s.Tools[0].Name != "search" || string(s.ToolChoice) != `{"type":"none"}` {
-		t.Errorf("without tools: %s", p.Requests()[2].Body)
+		t.Errorf("without tools: %s", requests[2].Body)
 	}
 }
 
@@ -177,9 +140,10 @@ func TestChangedHistory(t *testing.T) {
 	)})
 	server := httptest.NewServer(p)
 	defer server.Close()
-	m := model(t, server.URL, func(o *anthropic.Options) { o.Thinking = 1024 })
+	tools := adapters.Tools()
+	m := model(t, anthropic.Options{BaseURL: server.URL, Thinking: 1024})
 	user := agent.Message{Role: agent.RoleUser, Text: "a"}
-	one, err := m.Generate(t.Context(), &agent.Request{Tools: tools, Messages: []agent.Message{user}}, nothing)
+	one, err := m.Generate(t.Context(), &agent.Request{Tools: tools, Messages: []agent.Message{user}}, adapters.Ignore)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +156,7 @@ func TestChangedHistory(t *testing.T) {
 		for _, c := range message.Calls {
 			list = append(list, agent.Message{Role: agent.RoleTool, CallID: c.ID, Text: "b"})
 		}
-		if _, err := m.Generate(t.Context(), &agent.Request{Tools: tools, Messages: list}, nothing); err != nil {
+		if _, err := m.Generate(t.Context(), &agent.Request{Tools: tools, Messages: list}, adapters.Ignore); err != nil {
 			t.Fatal(err)
 		}
 		all := p.Requests()
@@ -231,26 +195,10 @@ func TestChangedHistory(t *testing.T) {
 // and to Bedrock's rules.
 func TestStrictHistory(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("long.id:", 10)
-	messages := []agent.Message{
-		{Role: agent.RoleUser, Text: ""},
-		{Role: agent.RoleUser, Text: "b"},
-		{Role: agent.RoleAssistant, Text: "\n"},
-		{Role: agent.RoleAssistant, Text: "x", Calls: []agent.Call{
-			{ID: long, Name: "search", Arguments: `{"a": `},
-			{ID: "two", Name: "", Arguments: `[1,2]`},
-			{ID: "three", Name: strings.Repeat("x", 100), Arguments: ""},
-		}, Opaque: json.RawMessage(`{"model":"another","member":"reasoning_content","reasoning":"theirs"}`)},
-		{Role: agent.RoleTool, CallID: long, Text: "not JSON", Failed: true},
-		{Role: agent.RoleTool, CallID: "two", Text: "x\x00\xffy"},
-		{Role: agent.RoleTool, CallID: "three", Text: " \n"},
-		{Role: agent.RoleAssistant, Text: "one "},
-		{Role: agent.RoleAssistant, Text: "two \n"},
-	}
 	for name, bedrock := range map[string]bool{"anthropic": false, "bedrock": true} {
 		p := scripted.New(scripted.Options{Bedrock: bedrock})
 		server := httptest.NewServer(p)
-		if _, err := model(t, server.URL, nil).Generate(t.Context(), &agent.Request{System: " ", Messages: messages, Tools: tools}, nothing); err != nil {
+		if _, err := model(t, anthropic.Options{BaseURL: server.URL}).Generate(t.Context(), &agent.Request{System: " ", Messages: adapters.History(), Tools: adapters.Tools()}, adapters.Ignore); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		server.Close()
@@ -273,45 +221,13 @@ func TestStrictHistory(t *testing.T) {
 	}
 }
 
-func TestEnvironment(t *testing.T) {
-	t.Setenv("ANTHROPIC_CONFIG_DIR", t.TempDir())
-	for name, value := range map[string]string{
-		"ANTHROPIC_API_KEY": "sk-environment", "ANTHROPIC_AUTH_TOKEN": "environment", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
-		"ANTHROPIC_PROFILE": "environment", "ANTHROPIC_CUSTOM_HEADERS": "X-Environment: environment",
-	} {
-		t.Setenv(name, value)
-	}
-	p := scripted.New(scripted.Options{})
-	server := httptest.NewServer(p)
-	defer server.Close()
-	m := model(t, server.URL, func(o *anthropic.Options) { o.Key, o.Header = "", map[string]string{"X-Team": "seven"} })
-	if _, err := m.Generate(t.Context(), &agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "a"}}}, nothing); err != nil {
-		t.Fatal(err)
-	}
-	header := p.Requests()[0].Header
-	for name, values := range header {
-		if name == "Authorization" || name == "X-Api-Key" || strings.Contains(strings.Join(values, " "), "environment") {
-			t.Errorf("sent %s: %v", name, values)
-		}
-	}
-	if header.Get("X-Team") != "seven" || header.Get("Anthropic-Version") == "" {
-		t.Errorf("sent %v", header)
-	}
-}
-
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		o    anthropic.Options
 		want string
 	}{
-		"no model": {anthropic.Options{BaseURL: "http://h"}, "Model"},
-		"no key":   {anthropic.Options{Model: "m"}, "Key"},
 		"thinking": {anthropic.Options{BaseURL: "http://h", Model: "m", Thinking: 5}, "1024"},
-		"extra":    {anthropic.Options{BaseURL: "http://h", Model: "m", Extra: map[string]json.RawMessage{"x": nil}}, "Extra"},
-		"negative": {anthropic.Options{BaseURL: "http://h", Model: "m", MaxOutput: -1}, "negative"},
-		"header":   {anthropic.Options{BaseURL: "http://h", Model: "m", Header: map[string]string{"": "c"}}, "header"},
-		"address":  {anthropic.Options{BaseURL: "h", Model: "m"}, "http://"},
 	} {
 		if _, err := anthropic.New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -344,8 +260,9 @@ func TestLimits(t *testing.T) {
 	} {
 		p := scripted.New(scripted.Options{})
 		server := httptest.NewServer(p)
-		m := model(t, server.URL, func(o *anthropic.Options) { *o = c.o; o.BaseURL = server.URL })
-		if _, err := m.Generate(t.Context(), &agent.Request{MaxOutput: c.ask, Messages: []agent.Message{{Role: agent.RoleUser, Text: "a"}}}, nothing); err != nil {
+		c.o.BaseURL = server.URL
+		m := model(t, c.o)
+		if _, err := m.Generate(t.Context(), &agent.Request{MaxOutput: c.ask, Messages: []agent.Message{{Role: agent.RoleUser, Text: "a"}}}, adapters.Ignore); err != nil {
 			t.Fatal(err)
 		}
 		server.Close()

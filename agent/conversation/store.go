@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -241,18 +242,10 @@ func (o *Options) setDefaults() error {
 	if o.Dir == "" {
 		return errors.New("a store of conversations needs a directory; set Options.Dir")
 	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = DefaultMaxSessions
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxSession == 0 {
-		o.MaxSession = min(DefaultMaxSession, o.MaxBytes)
-	}
-	if o.MaxAge == 0 {
-		o.MaxAge = DefaultMaxAge
-	}
+	o.MaxSessions = cmp.Or(o.MaxSessions, DefaultMaxSessions)
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.MaxSession = cmp.Or(o.MaxSession, min(DefaultMaxSession, o.MaxBytes))
+	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
 	if o.Journal == nil {
 		o.Journal = journal.New(journal.Options{MaxRecords: 1})
 	}

@@ -79,15 +79,9 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 
 // handleEvent decodes one event and adds it to the answer. An event that is an error is returned as one.
 func (a *answer) handleEvent(e modelapi.Event) error {
-	if err := a.x.EventError(e); err != nil {
-		return err
-	}
-	if !json.Valid(e.Data) {
-		return a.x.Broken("an event of the answer is not JSON", nil)
-	}
 	var v chunk
-	if err := modelapi.Decode(e.Data, &v); err != nil {
-		return a.x.Broken("an event of the answer is no part of one", err)
+	if err := a.x.Decode(e, &v); err != nil {
+		return err
 	}
 	return a.addChunk(&v)
 }

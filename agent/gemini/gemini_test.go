@@ -2,7 +2,6 @@ package gemini_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -11,37 +10,35 @@ import (
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/agent/gemini"
+	"github.com/plimsoll/plimsoll/internal/testing/adapters"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 )
 
-var tools = []agent.ToolSpec{
-	{Name: "search", Description: "Finds things.", Schema: json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"$defs":{"x":{}}}`)},
-	{Name: "files.read", Schema: json.RawMessage(`{"properties":{"path":{"type":"string"}}}`)},
-	{Name: "2fa"},
+// wire is the protocol, as the tests of all adapters ask for it.
+var wire = adapters.Wire{
+	New: func(o adapters.Options) (agent.Model, error) {
+		return gemini.New(gemini.Options{
+			BaseURL: o.URL, Key: o.Key, Model: o.Model, HTTPClient: o.Client, Header: o.Header, Extra: o.Extra, MaxOutput: o.MaxOutput,
+		})
+	},
+	Model:       "gemini-3-pro-preview",
+	Environment: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_APPLICATION_CREDENTIALS"},
+	Word:        word, End: stop("STOP"),
 }
 
-func nothing(string) {}
+func TestAdapter(t *testing.T) { adapters.Test(t, wire) }
 
-func model(t *testing.T, url string, change func(*gemini.Options)) *gemini.Model {
+func model(t *testing.T, o gemini.Options) *gemini.Model {
 	t.Helper()
-	o := gemini.Options{BaseURL: url, Key: "AIza-secret-key", Model: "gemini-3-pro-preview"}
-	if change != nil {
-		change(&o)
+	o.Key = adapters.Key
+	if o.Model == "" {
+		o.Model = wire.Model
 	}
 	m, err := gemini.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
-}
-
-func failure(t *testing.T, err error) *agent.ModelError {
-	t.Helper()
-	e, ok := errors.AsType[*agent.ModelError](err)
-	if !ok {
-		t.Fatalf("the error is %T %v, no *agent.ModelError", err, err)
-	}
-	return e
 }
 
 // sent is what the tests look at of a request.
@@ -88,54 +85,22 @@ func (s sent) types() []string {
 
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	p := scripted.New(scripted.Options{Key: "AIza-secret-key", Script: scripted.Replies(
-		scripted.Reply{Text: "I look.", Calls: []scripted.Call{
-			{Tool: "search", Args: map[string]any{"z": "needle ✓", "a": 3}},
-			{Tool: "_2fa"},
-		}},
-		scripted.Reply{Text: "Found: needle ✓."},
-		scripted.Reply{Text: "Bye."},
-	)})
-	server := httptest.NewServer(p)
-	defer server.Close()
-	m := model(t, server.URL+"/v1beta", func(o *gemini.Options) {
-		o.Thinking = 2000
-		o.Extra = map[string]json.RawMessage{"generationConfig": json.RawMessage(`{"temperature":0,"maxOutputTokens":1}`), "safetySettings": json.RawMessage(`[]`), "contents": json.RawMessage(`[]`)}
-	})
-	var text strings.Builder
-	r := &agent.Request{
-		System: "You search.", Tools: tools, MaxOutput: 500,
-		Messages: []agent.Message{{Role: agent.RoleUser, Text: "find the needle"}},
-	}
-	one, err := m.Generate(t.Context(), r, func(s string) { text.WriteString(s) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one.Stop != agent.StopCalls || text.String() != "I look." || one.Message.Text != "I look." || len(one.Message.Calls) != 2 {
-		t.Fatalf("stop %q, streamed %q, message %+v", one.Stop, text.String(), one.Message)
-	}
-	c := one.Message.Calls
-	if c[0].Name != "search" || c[0].Arguments != `{"a":3,"z":"needle ✓"}` || c[1].Name != "2fa" || c[1].Arguments != "{}" || c[0].ID == c[1].ID {
-		t.Fatalf("calls %+v", c)
-	}
-	r.Messages = append(r.Messages, one.Message,
-		agent.Message{Role: agent.RoleTool, CallID: c[0].ID, Name: "search", Text: "needle ✓", Failed: true},
-		agent.Message{Role: agent.RoleUser, Text: "quick"},
-		agent.Message{Role: agent.RoleTool, CallID: c[1].ID, Name: "2fa"},
-		agent.Message{Role: agent.RoleUser, Text: " "},
-		agent.Message{Role: agent.RoleUser, Text: "please"},
-	)
-	two, err := m.Generate(t.Context(), r, nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if two.Stop != agent.StopEnd || two.Message.Text != "Found: needle ✓." || two.Usage.Input == 0 || two.Usage.Cached > two.Usage.Input || two.Usage.Output == 0 {
-		t.Fatalf("%+v", two)
-	}
-	if path := p.Requests()[1].Path; path != "/v1beta/models/gemini-3-pro-preview:streamGenerateContent" {
+	tools := adapters.Tools()
+	tools[2].Name = "2fa"
+	c, requests := adapters.Talk{
+		Model: func(url string) agent.Model {
+			return model(t, gemini.Options{BaseURL: url + "/v1beta", Thinking: 2000, Extra: map[string]json.RawMessage{
+				"generationConfig": json.RawMessage(`{"temperature":0,"maxOutputTokens":1}`), "safetySettings": json.RawMessage(`[]`), "contents": json.RawMessage(`[]`),
+			}})
+		},
+		Provider: scripted.Options{Key: adapters.Key},
+		Tools:    tools, Sent: "_2fa",
+		Between: true,
+	}.Hold(t)
+	if path := requests[1].Path; path != "/v1beta/models/gemini-3-pro-preview:streamGenerateContent" {
 		t.Errorf("asked was %s", path)
 	}
-	s := read(t, p.Requests()[1].Body)
+	s := read(t, requests[1].Body)
 	want := []string{"user text", "model text functionCall thoughtSignature functionCall", "user functionResponse functionResponse text text"}
 	if diff := cmp.Diff(want, s.types()); diff != "" {
 		t.Fatalf("contents (-want +got):\n%s", diff)
@@ -159,11 +124,6 @@ func TestConversation(t *testing.T) {
 			t.Errorf("schema %d was sent as %s, not %s", i, got, want)
 		}
 	}
-	r.Messages = append(r.Messages, two.Message, agent.Message{Role: agent.RoleUser, Text: "bye"})
-	r.Tools = nil
-	if _, err := m.Generate(t.Context(), r, nothing); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestSignatures: signatures go back in their places and to the letter; to another model none of them does.
@@ -171,10 +131,13 @@ func TestSignatures(t *testing.T) {
 	t.Parallel()
 	parts := `[{"text":"one","thoughtSignature":"c2lnMQ=="},{"text":"two"},{"functionCall":{"id":"c1","name":"f","args":{"x":1}},"thoughtSignature":"c2lnMg=="},` +
 		`{"functionCall":{"id":"c2","name":"g","args":{}}},{"text":"","thoughtSignature":"c2lnMw=="}]`
-	whole := streamed(`{"candidates":[{"content":{"role":"model","parts":[{"text":"a thought","thought":true},` + parts[1:] + `},"finishReason":"STOP"}]}`)
 	var body []byte
-	m := cannedModel(t, keeping{whole, &body}, "gemini-3-pro")
-	one, err := m.Generate(t.Context(), question, nothing)
+	a := adapters.Stream(`{"candidates":[{"content":{"role":"model","parts":[{"text":"a thought","thought":true},` + parts[1:] + `},"finishReason":"STOP"}]}`)
+	a.Sent = &body
+	at := func(name string) *gemini.Model {
+		return model(t, gemini.Options{BaseURL: "http://model.test", Model: name, HTTPClient: a.Client()})
+	}
+	one, err := at("gemini-3-pro").Generate(t.Context(), adapters.Question, adapters.Ignore)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,11 +149,11 @@ func TestSignatures(t *testing.T) {
 		message := one.Message
 		message.Calls = append([]agent.Call(nil), message.Calls...)
 		change(&message)
-		list := []agent.Message{question.Messages[0], message}
+		list := []agent.Message{adapters.Question.Messages[0], message}
 		for _, c := range message.Calls {
 			list = append(list, agent.Message{Role: agent.RoleTool, CallID: c.ID, Text: "r"})
 		}
-		if _, err := cannedModel(t, keeping{whole, &body}, name).Generate(t.Context(), &agent.Request{Messages: list}, nothing); err != nil {
+		if _, err := at(name).Generate(t.Context(), &agent.Request{Messages: list}, adapters.Ignore); err != nil {
 			t.Fatal(err)
 		}
 		return read(t, body).types()[1:2]
@@ -236,26 +199,10 @@ func TestSignatures(t *testing.T) {
 // TestStrictHistory sends what other models and cut conversations leave behind.
 func TestStrictHistory(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("long.id:", 10)
-	messages := []agent.Message{
-		{Role: agent.RoleUser, Text: ""},
-		{Role: agent.RoleAssistant, Text: "\n"},
-		{Role: agent.RoleUser, Text: "b"},
-		{Role: agent.RoleAssistant, Text: "x", Calls: []agent.Call{
-			{ID: long, Name: "search", Arguments: `{"a": `},
-			{ID: "two", Name: "", Arguments: `[1,2]`},
-			{ID: "three", Name: strings.Repeat("x", 100), Arguments: ""},
-		}, Opaque: json.RawMessage(`{"model":"another","member":"reasoning_content","reasoning":"theirs"}`)},
-		{Role: agent.RoleTool, CallID: long, Text: "not JSON", Failed: true},
-		{Role: agent.RoleTool, CallID: "two", Text: "x\x00\xffy"},
-		{Role: agent.RoleTool, CallID: "three", Text: " \n"},
-		{Role: agent.RoleAssistant, Text: "one "},
-		{Role: agent.RoleAssistant, Text: "two \n"},
-	}
 	p := scripted.New(scripted.Options{})
 	server := httptest.NewServer(p)
 	defer server.Close()
-	if _, err := model(t, server.URL, nil).Generate(t.Context(), &agent.Request{System: " ", Messages: messages, Tools: tools}, nothing); err != nil {
+	if _, err := model(t, gemini.Options{BaseURL: server.URL}).Generate(t.Context(), &agent.Request{System: " ", Messages: adapters.History(), Tools: adapters.Tools()}, adapters.Ignore); err != nil {
 		t.Fatal(err)
 	}
 	body := p.Requests()[0].Body
@@ -280,47 +227,11 @@ func TestStrictHistory(t *testing.T) {
 	}
 }
 
-func TestEnvironment(t *testing.T) {
-	for name, value := range map[string]string{
-		"GEMINI_API_KEY": "environment", "GOOGLE_API_KEY": "environment", "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1", "GOOGLE_APPLICATION_CREDENTIALS": "/environment",
-	} {
-		t.Setenv(name, value)
-	}
-	p := scripted.New(scripted.Options{})
-	server := httptest.NewServer(p)
-	defer server.Close()
-	m := model(t, server.URL, func(o *gemini.Options) { o.Key, o.Header = "", map[string]string{"X-Team": "seven"} })
-	if _, err := m.Generate(t.Context(), question, nothing); err != nil {
-		t.Fatal(err)
-	}
-	header := p.Requests()[0].Header
-	for name, values := range header {
-		if name == "Authorization" || name == "X-Goog-Api-Key" || strings.Contains(strings.Join(values, " "), "environment") {
-			t.Errorf("sent %s: %v", name, values)
-		}
-	}
-	if header.Get("X-Team") != "seven" {
-		t.Errorf("sent %v", header)
-	}
-}
-
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		o    gemini.Options
-		want string
-	}{
-		"no model": {gemini.Options{BaseURL: "http://h"}, "Model"},
-		"no key":   {gemini.Options{Model: "m"}, "Key"},
-		"extra":    {gemini.Options{BaseURL: "http://h", Model: "m", Extra: map[string]json.RawMessage{"x": nil}}, "Extra"},
-		"config":   {gemini.Options{BaseURL: "http://h", Model: "m", Extra: map[string]json.RawMessage{"generationConfig": json.RawMessage("[]")}}, "object"},
-		"negative": {gemini.Options{BaseURL: "http://h", Model: "m", MaxOutput: -1}, "negative"},
-		"header":   {gemini.Options{BaseURL: "http://h", Model: "m", Header: map[string]string{"": "c"}}, "header"},
-		"address":  {gemini.Options{BaseURL: "h", Model: "m"}, "http://"},
-	} {
-		if _, err := gemini.New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+	list := map[string]json.RawMessage{"generationConfig": json.RawMessage("[]")}
+	if _, err := gemini.New(gemini.Options{BaseURL: "http://h", Model: "m", Extra: list}); err == nil || !strings.Contains(err.Error(), "object") {
+		t.Errorf("a list as generationConfig: %v", err)
 	}
 	m, err := gemini.New(gemini.Options{Key: "k", Model: "models/gemini-2.5-pro", Window: 7, Standin: true})
 	if err != nil {

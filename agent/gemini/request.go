@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -154,9 +155,7 @@ func (m *Model) contents(list []agent.Message, names *modelapi.Names) []content 
 
 // resultPart returns the part with the response to a call. "output" and "error" are the members that the API's reference names.
 func resultPart(one *agent.Message, name string, names *modelapi.Names) sentPart {
-	if name == "" {
-		name = one.Name
-	}
+	name = cmp.Or(name, one.Name)
 	member := "output"
 	if one.Failed {
 		member = "error"

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -94,15 +95,9 @@ func (a *answer) Stream(body *modelapi.Answer) error {
 		if err != nil {
 			return err
 		}
-		if err := a.x.EventError(e); err != nil {
-			return err
-		}
-		if !json.Valid(e.Data) {
-			return a.x.Broken("an event of the answer is not JSON", nil)
-		}
 		var c chunk
-		if err := modelapi.Decode(e.Data, &c); err != nil {
-			return a.x.Broken("an event of the answer is no part of one", err)
+		if err := a.x.Decode(e, &c); err != nil {
+			return err
 		}
 		if err := a.addChunk(&c); err != nil {
 			return err
@@ -136,16 +131,9 @@ func (a *answer) addChunk(c *chunk) error {
 
 // Whole reads an answer that is not a stream.
 func (a *answer) Whole(body *modelapi.Answer) error {
-	raw, err := body.Bytes()
-	if err != nil {
-		return err
-	}
-	if err := a.x.EventError(modelapi.Event{Data: raw}); err != nil {
-		return err
-	}
 	var c chunk
-	if modelapi.Decode(raw, &c) != nil {
-		return a.x.Broken("the answer is not the JSON of one", nil)
+	if err := body.Decode(&c); err != nil {
+		return err
 	}
 	if len(c.Choices) == 0 {
 		return a.x.Broken("the answer has no choices", nil)
@@ -267,9 +255,7 @@ func (a *answer) addCallPiece(t *callDelta, place int) error {
 		a.calls = append(a.calls, c)
 		a.places[index(t, len(a.calls)-1)] = c
 	}
-	if c.id == "" {
-		c.id = t.ID
-	}
+	c.id = cmp.Or(c.id, t.ID)
 	// Some servers repeat the name in every piece.
 	if name := t.Function.Name; c.arguments.Len() == 0 && name != c.name {
 		c.name += name

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -119,9 +120,7 @@ func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {
 			}
 		case agent.RoleTool:
 			text := one.Text
-			if text == "" {
-				text = "(no output)"
-			}
+			text = cmp.Or(text, "(no output)")
 			list = append(list, message{Role: "tool", Content: text, ToolCallID: m.callID(one.CallID)})
 		case agent.RoleAssistant:
 			if one.Text == "" && len(one.Calls) == 0 {

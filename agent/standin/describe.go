@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -167,9 +168,7 @@ func (p *planner) describeJSON(m madeCall, v *value, rest string, planned plan) 
 		b.WriteString(nextPageOffer(page, pages))
 	}
 	text := strings.TrimSpace(b.String())
-	if text == "" {
-		text = m.name + " answered, and there is nothing in it."
-	}
+	text = cmp.Or(text, m.name+" answered, and there is nothing in it.")
 	return text
 }
 

@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -95,9 +96,7 @@ type Standin struct {
 
 // New returns a stand-in.
 func New(o Options) *Standin {
-	if o.Window == 0 {
-		o.Window = DefaultWindow
-	}
+	o.Window = cmp.Or(o.Window, DefaultWindow)
 	o.Delay = min(max(o.Delay, 0), maxDelay)
 	s := &Standin{o: o, token: sha256.Sum256([]byte(o.Token)), count: tokens.NewCounter(tokens.Options{MemoBytes: 1 << 20})}
 	s.busyLeft.Store(int64(o.Busy))

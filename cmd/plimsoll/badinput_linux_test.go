@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll/plimsoll/internal/testing/wait"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // TestAStateDirectoryThatTakesNothing: the run goes on and says that history is off.
@@ -86,9 +86,7 @@ func TestDamagedFilesAreSetAsideAndNamed(t *testing.T) {
 			t.Fatalf("files: %v, %v", histories, ledgers)
 		}
 		for _, file := range []string{histories[0], ledgers[0]} {
-			if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, file, body)
 		}
 		o := s.plimsoll("run", "--", "true")
 		if o.code != 0 || o.stdout != "" || strings.ContainsRune(o.stderr, 0x1b) {
@@ -117,17 +115,9 @@ func TestADamagedLedgerKeepsTheClaimsOfRunsThatLive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.configure("[tools.codex]\nmax_concurrent = 1\n")
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, _ := s.heldRun("--tool", "codex")
 	ledgers, _ := filepath.Glob(filepath.Join(s.state, "run", "ledger", "*", "ledger.table"))
-	if err := os.WriteFile(ledgers[0], []byte("{{{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, ledgers[0], "{{{")
 	if o := s.plimsoll("run", "--tool", "codex", "--", "true"); o.code != 125 {
 		t.Errorf("the slot was given away: %+v", o)
 	}
@@ -146,18 +136,13 @@ func TestClockJumps(t *testing.T) {
 	s := newSite(t)
 	s.plimsoll("run", "--quiet", "--", "agent", "hold", "50")
 	files, _ := filepath.Glob(filepath.Join(s.state, "history", "*.json"))
-	body, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, files[0])
 	year := time.Now().UTC().Format("2006-")
 	future := strings.ReplaceAll(string(body), `"`+year, `"2099-`)
 	if future == string(body) {
 		t.Fatalf("no time found in %s", body)
 	}
-	if err := os.WriteFile(files[0], []byte(future), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, files[0], future)
 	d := s.decision("--", "agent", "hold", "50")
 	if d.Estimate.Samples != 1 || d.Estimate.Source != "history:project" {
 		t.Errorf("%+v", d.Estimate)

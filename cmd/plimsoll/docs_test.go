@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -294,10 +296,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 		}
 	}
 	// The tools of the memory and their arguments, as TestMCPServersStay has them, and the names of what two of them are like.
-	memory, err := os.ReadFile(recorded("mcp-memory.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := testfile.Read(t, recorded("mcp-memory.jsonl"))
 	for _, m := range regexp.MustCompile(`"name":"([a-z_0-9]+)"|"([a-z_0-9]+)":\{"type"`).FindAllSubmatch(memory, -1) {
 		known[string(m[1])+string(m[2])] = true
 	}
@@ -338,9 +337,7 @@ func TestGuidesNameRealKeys(t *testing.T) {
 func checkTOML(t *testing.T, g guide, line int, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, text)
 	if err := config.Check(file); err != nil {
 		t.Errorf("%s:%d: %v", g.name, line, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -58,10 +60,7 @@ func (s *site) enclose() *enclosure {
 // ownGroups are this process's directories in the hierarchies that the cgroup1 layer uses.
 func ownGroups(t testing.TB) (dirs []string) {
 	t.Helper()
-	body, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, "/proc/self/cgroup")
 	for line := range strings.Lines(string(body)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		mount := "/sys/fs/cgroup/" + parts[1]
@@ -105,6 +104,19 @@ func lives(pid int) bool {
 	}
 	i := strings.LastIndexByte(string(body), ')')
 	return i > 0 && len(body) > i+2 && body[i+2] != 'Z' && body[i+2] != 'X'
+}
+
+// heldRun starts a run of an agent that is ready, and that stays until in is closed.
+func (s *site) heldRun(args ...string) (cmd *exec.Cmd, in *os.File, agent int) {
+	s.t.Helper()
+	ready := filepath.Join(s.t.TempDir(), "ready")
+	cmd = s.command(append(append([]string{"run", "--quiet"}, args...), "--", "agent", "ready", ready)...)
+	in = held(s.t, cmd)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	wait.Until(s.t, "the agent is ready", func() bool { return pidIn(s.t, ready) != 0 })
+	return cmd, in, pidIn(s.t, ready)
 }
 
 // pidIn reads a file that the agent wrote its pid into; 0 when it has not.

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A guide is a page of the documentation, taken apart.
@@ -45,10 +46,7 @@ func guides(t *testing.T) []guide {
 	}
 	var list []guide
 	for _, name := range append(names, top+"/README.md", top+"/CONTRIBUTING.md", top+"/CHANGELOG.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, name)
 		rel, err := filepath.Rel(top, name)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -81,9 +82,7 @@ func (h *help) lines(text string) {
 // are listed, and how to list all.
 func (h *help) writeHelp(cmd *cobra.Command, short bool) {
 	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
+	text = cmp.Or(text, cmd.Short)
 	if text != "" {
 		h.lines(reflow(text))
 	}

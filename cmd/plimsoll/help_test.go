@@ -2,11 +2,12 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 
 	"github.com/spf13/pflag"
 
@@ -132,10 +133,7 @@ func TestHelpBeginsWithEightCommands(t *testing.T) {
 func TestRunHelpNamesThePageOfItsFlags(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	short, all := helpOf(t, "run", "--help"), helpOf(t, "run", "--help", "--all")
-	page, err := os.ReadFile("../../docs/run.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfile.Read(t, "../../docs/run.md")
 	shown := 0
 	newRunCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "all" {

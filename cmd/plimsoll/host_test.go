@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/app/run"
 	"github.com/plimsoll/plimsoll/internal/app/watch/top"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -79,9 +80,7 @@ func newSite(t testing.TB) *site {
 // configure writes the user's configuration file.
 func (s *site) configure(text string) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.state, "config.toml"), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testfile.Write(s.t, filepath.Join(s.state, "config.toml"), text)
 }
 
 // program is the file that the site runs.

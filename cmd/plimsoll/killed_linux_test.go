@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/internal/app"
@@ -242,13 +244,7 @@ func TestGCLeavesARunOfAnotherStateDirectoryAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	e := s.enclose()
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, _ := s.heldRun()
 	other := newSite(t)
 	c := other.collect()
 	if len(mine(c.Removed, e)) != 0 {
@@ -284,9 +280,7 @@ func TestGCRemovesOldFiles(t *testing.T) {
 	}
 	for file := range files {
 		if strings.Contains(file, ".tmp-") {
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, file, "")
 		} else if err := os.MkdirAll(filepath.Join(file, "claims"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -334,10 +328,7 @@ func TestWhatIsLeftOnPurposeStays(t *testing.T) {
 		if o.code != 0 {
 			t.Fatalf("%s: %+v", layer, o)
 		}
-		body, err := os.ReadFile(pidFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testfile.Read(t, pidFile)
 		var pid int
 		if _, err := fmt.Sscan(string(body), &pid); err != nil {
 			t.Fatal(err)
@@ -365,20 +356,14 @@ func TestWhatIsLeftOnPurposeStays(t *testing.T) {
 func TestAStoppedSupervisorKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the agent is ready", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, agent := s.heldRun()
 	if err := exec.Command("kill", "-STOP", pidOf(cmd)).Run(); err != nil {
 		t.Fatal(err)
 	}
 	if c := s.collect(); slices.ContainsFunc(c.Removed, func(g app.Garbage) bool { return g.Kind == "claim" }) || len(s.live().Runs) != 1 {
 		t.Errorf("gc: %+v, slots %+v", c, s.live().Runs)
 	}
-	if !lives(pidIn(t, ready)) {
+	if !lives(agent) {
 		t.Error("the agent was ended")
 	}
 	_ = cmd.Process.Signal(syscall.SIGCONT)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/creack/pty"
 
 	"github.com/plimsoll/plimsoll/internal/testing/night"
@@ -85,13 +87,7 @@ func TestWithoutWaitTheErrorNamesWhoHoldsWhat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.configure("[tools.codex]\nmax_concurrent = 1\n")
-	ready := filepath.Join(s.dir, "ready")
-	cmd := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
-	in := held(t, cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	cmd, in, _ := s.heldRun("--tool", "codex")
 	r, o := s.report("--tool", "codex", "--", "true")
 	if o.code != 125 || r.Outcome != "refused" || o.stdout != "" {
 		t.Errorf("status %d, outcome %s, %q", o.code, r.Outcome, o.stdout)
@@ -117,13 +113,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.configure("[tools.codex]\nmax_concurrent = 1\n")
-	ready := filepath.Join(s.dir, "ready")
-	first := s.command("run", "--quiet", "--tool", "codex", "--", "agent", "ready", ready)
-	in := held(t, first)
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the first runs", func() bool { return pidIn(t, ready) != 0 })
+	first, in, _ := s.heldRun("--tool", "codex")
 	queued := func() bool {
 		for _, slot := range s.live().Runs {
 			if slot.Position > 0 {
@@ -184,10 +174,7 @@ func TestCtrlCLeavesTheQueue(t *testing.T) {
 	wait.Until(t, "it waits", queued)
 	_ = shell.Process.Signal(syscall.SIGTERM)
 	_ = shell.Wait()
-	body, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testfile.Read(t, report)
 	contains(t, "the report of one that gave up", string(body), `"exit_code": 143`, `"signal": "SIGTERM"`, `"outcome": "signalled"`)
 
 	// One that is killed in the queue leaves it, too.

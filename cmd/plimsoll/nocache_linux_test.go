@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A cache that cannot be written (a full disk, a file system that is only read, a file in its place) costs the pages of large results, and
@@ -13,9 +14,7 @@ func TestACacheThatCannotBeWrittenStopsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	inTheWay := filepath.Join(t.TempDir(), "cache")
-	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, inTheWay, "")
 	s.env = append(s.env, "PLIMSOLL_CACHE_DIR="+inTheWay)
 	s.configure("[serve]\nlisten = \"127.0.0.1:0\"\n")
 	o := s.patience([]string{"mcp", "--", "toolserver"})

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/creack/pty"
 
 	"github.com/plimsoll/plimsoll/internal/app/watch"
@@ -156,9 +158,7 @@ func TestAProjectSendsNoNotices(t *testing.T) {
 	s := newSite(t)
 	program, notices := s.teller()
 	s.configure("[tools.large]\ninitial_estimate = \"400T\"\n")
-	if err := os.WriteFile(filepath.Join(s.dir, ".plimsoll.toml"), []byte("[watch]\nnotify = [\""+program+"\"]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(s.dir, ".plimsoll.toml"), "[watch]\nnotify = [\""+program+"\"]\n")
 	o := s.plimsoll("run", "--tool", "large", "--", "true")
 	contains(t, "the warning", o.stderr, "a project file may not set it")
 	if list := notices(); len(list) != 0 { // a run ends when it has told everybody
@@ -326,10 +326,7 @@ func TestTheDesktopAndTheTerminal(t *testing.T) {
 	if o := s.plimsoll("run", "--tool", "large", "--", filepath.Join(tools, "agent"), "hold", "1"); o.code != 125 || strings.Contains(o.stderr, "notice") {
 		t.Errorf("%+v", o)
 	}
-	args, err := os.ReadFile(filepath.Join(desk, "args"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := testfile.Read(t, filepath.Join(desk, "args"))
 	contains(t, "notify-send", string(args), "--app-name=plimsoll\n", "\n--\nplimsoll: not admitted\nlarge in web: large is not admitted")
 
 	s.env = append(s.env, "PATH="+t.TempDir())

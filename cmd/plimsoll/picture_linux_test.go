@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/creack/pty"
 )
 
@@ -68,10 +70,7 @@ echo "agent: running the tests"
 jest bomb 8192
 echo "agent: jest died of signal $(($? - 128)), I try fewer workers"
 `)
-	program, err := os.ReadFile(filepath.Join(tools, "agent"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testfile.Read(t, filepath.Join(tools, "agent"))
 	write("jest", string(program))
 	cmd := s.command("run", "--memory-max", "600M", "--", "my-agent")
 	cmd.Env = append(slices.Clone(s.env), "NO_COLOR=1", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // TestAProjectFileWithMistakesIsAWarningAndFailsItsCheck: the repository may come from anybody.
@@ -56,9 +58,7 @@ func TestAProjectThatDemandsEnforcementIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	file := filepath.Join(s.dir, ".plimsoll.toml")
-	if err := os.WriteFile(file, []byte("[resources]\nenforcement = 'required'\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "[resources]\nenforcement = 'required'\n")
 	if o := s.plimsoll("config", "check"); o.code != 0 {
 		t.Errorf("it is a valid file: %+v", o)
 	}

@@ -6,10 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 
 	"go.yaml.in/yaml/v3"
 
@@ -36,9 +37,7 @@ func TestRecommend(t *testing.T) {
 	defer server.Close()
 	config := filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf("current-context: lab\ncontexts: [{name: lab, context: {cluster: c, namespace: agents}}]\nclusters: [{name: c, cluster: {server: %q}}]\n", server.URL)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, config, text)
 	t.Setenv("KUBECONFIG", config)
 	f := newFixture(t)
 	f.record(t, f.project, "reviewer", 700*limit.MiB, 800*limit.MiB, 750*limit.MiB, 800*limit.MiB)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/watch"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	store "github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
@@ -317,10 +318,7 @@ func TestMetricsOfRunsAsATextfile(t *testing.T) {
 		if o := s.plimsoll("metrics", "--textfile", file); o.code != 0 || o.stdout != "" || o.stderr != "" {
 			t.Fatalf("%+v", o)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, file)
 		contains(t, "the file", string(text), append(want, "plimsoll_runs_kept 1\n")...)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app"
 	"github.com/plimsoll/plimsoll/internal/process/usage"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -106,9 +107,7 @@ func TestABadHistoryIsRefusedWhole(t *testing.T) {
 		"large":      {lines[0] + strings.Repeat(strings.Repeat(" ", 2000)+"\n", 34_000), "it is larger than 64 MiB"},
 	} {
 		file := filepath.Join(f.state, name)
-		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, c.text)
 		cmd := newStatsCommand(f.open)
 		cmd.SetArgs([]string{"import", file})
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
@@ -122,9 +121,7 @@ func TestABadHistoryIsRefusedWhole(t *testing.T) {
 	}
 	// What is no exported history is not replaced.
 	notes := filepath.Join(f.state, "notes")
-	if err := os.WriteFile(notes, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, notes, "precious")
 	cmd := newStatsCommand(from.open)
 	cmd.SetArgs([]string{"export", notes})
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
@@ -161,9 +158,7 @@ func TestAnExportIsBounded(t *testing.T) {
 		if err := os.MkdirAll(h.Directory(), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(h.Directory(), fmt.Sprintf("p%d.json", i)), doc.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(h.Directory(), fmt.Sprintf("p%d.json", i)), doc.Bytes())
 	}
 	file := filepath.Join(f.state, "all.jsonl")
 	if got := output(t, newStatsCommand(f.open), "export", file); !strings.Contains(got, "25600 runs, without 25600 older ones") {

@@ -3,10 +3,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // terminalQuery matches what makes a terminal write something back: enquiries of its colours, its kind,
@@ -20,9 +21,7 @@ func TestATerminalThatDoesNotAnswerIsAskedNothing(t *testing.T) {
 	s := newSite(t)
 	s.env = append(s.env, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=on")
 	broken := filepath.Join(t.TempDir(), "broken.toml")
-	if err := os.WriteFile(broken, []byte("unknown = 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, broken, "unknown = 1\n")
 	for _, c := range []struct {
 		code int
 		args []string

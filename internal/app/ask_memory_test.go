@@ -1,16 +1,14 @@
 package app_test
 
 import (
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app/agents"
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // TestAskWithTheSwitch: with the memory on an agent's question gets what the user said before, once in a session, and the agent has the tools to
@@ -20,19 +18,14 @@ func TestAskWithTheSwitch(t *testing.T) {
 	for _, name := range []string{"ARGOCD_SERVER", "ARGOCD_OPTS", "ANTHROPIC_API_KEY", "LLM_PROVIDER", "OPENAI_MODEL", "GEMINI_API_KEY", "GEMINI_MODEL", "GOOGLE_API_KEY"} {
 		t.Setenv(name, "")
 	}
-	t.Setenv("OPENAI_API_KEY", "k")
 	for settings, on := range map[string]bool{"": false, "[memory]\non = true\n": true, "[memory]\non = false\n": false} {
 		home := t.TempDir()
 		t.Setenv("HOME", home)
 		hello := func(int, *scripted.Request) scripted.Reply { return scripted.Reply{Text: "At six."} }
 		model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K, Script: hello, Side: hello})
-		provider := httptest.NewServer(model)
-		t.Cleanup(provider.Close)
-		t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
+		provide(t, model)
 		file := filepath.Join(home, "config.toml")
-		if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, settings)
 		store, err := memory.Open(memory.Options{Dir: filepath.Join(home, "state", "memory")})
 		if err != nil {
 			t.Fatal(err)
@@ -43,10 +36,7 @@ func TestAskWithTheSwitch(t *testing.T) {
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_CONFIG=" + file, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := newCore(t, home, "PLIMSOLL_CONFIG="+file)
 		for range 2 {
 			if r, err := agents.Ask(t.Context(), a, agents.AskOptions{Question: question, Session: "s"}); err != nil || r.Answer != "At six." {
 				t.Fatalf("%q: %+v, %v", settings, r, err)

@@ -1,15 +1,13 @@
 package app_test
 
 import (
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app/agents"
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A first question with nothing but a key is answered: no agent is configured, and no Argo CD is known. With one that is known it goes
@@ -22,28 +20,22 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 	}
 	hello := func(int, *scripted.Request) scripted.Reply { return scripted.Reply{Text: "hello"} }
 	model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K, Script: hello, Side: hello})
-	provider := httptest.NewServer(model)
-	defer provider.Close()
-	t.Setenv("OPENAI_API_KEY", "k")
-	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
+	url := provide(t, model)
 	ask := func(o agents.AgentOptions) (agents.AskReport, error) {
 		t.Helper()
-		a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := newCore(t, home)
 		return agents.Ask(t.Context(), a, agents.AskOptions{Question: "hi", AgentOptions: o})
 	}
 	r, err := ask(agents.AgentOptions{})
 	if err != nil || r.Answer != "hello" || r.Agent != "assistant" || !strings.HasPrefix(r.Model, "openai/") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = ask(agents.AgentOptions{BaseURL: provider.URL + "/v1", Model: "some/model"}); err != nil || r.Answer != "hello" || r.Model != "openai/some/model" {
+	if r, err = ask(agents.AgentOptions{BaseURL: url + "/v1", Model: "some/model"}); err != nil || r.Answer != "hello" || r.Model != "openai/some/model" {
 		t.Errorf("with an address: %+v, %v", r, err)
 	}
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("GEMINI_API_KEY", "k")
-	t.Setenv("GOOGLE_GEMINI_BASE_URL", provider.URL)
+	t.Setenv("GOOGLE_GEMINI_BASE_URL", url)
 	if r, err = ask(agents.AgentOptions{}); err != nil || r.Answer != "hello" || !strings.HasPrefix(r.Model, "gemini/") {
 		t.Errorf("of Google: %+v, %v", r, err)
 	}
@@ -56,12 +48,7 @@ func TestAFirstQuestionNeedsOnlyAKey(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	t.Setenv("OPENAI_API_KEY", "k")
-	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte("[mcp.argocd.prod]\nurl = \""+provider.URL+"\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), "[mcp.argocd.prod]\nurl = \""+url+"\"\n")
 	if r, err := ask(agents.AgentOptions{}); r.Agent == "assistant" {
 		t.Errorf("with an Argo CD: %+v, %v", r, err)
 	}

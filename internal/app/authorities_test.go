@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A tool that trusts a company's authority by its own variable reaches the same provider
@@ -21,12 +21,8 @@ func TestAuthoritiesOfTheToolsCount(t *testing.T) {
 	defer provider.Close()
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "bad.pem")
-	if err := os.WriteFile(good, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: provider.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(bad, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, good, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: provider.Certificate().Raw}))
+	testfile.Write(t, bad, "nothing")
 	for _, c := range []struct {
 		name, file string
 		status     int

@@ -1,24 +1,17 @@
 package app_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/app/agents"
-	"github.com/plimsoll/plimsoll/internal/app/core"
 )
 
 // The answer is in the window too, however many steps it took: a person who watches how full it is must not be told less.
 func TestTheWindowOfAChatHasTheAnswerToo(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	a, err := core.New(core.Options{Environ: []string{
-		"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state"), "PLIMSOLL_MCP_ARGOCD_SIMULATOR=30,3,3,1",
-	}, Dir: home})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newCore(t, home, "PLIMSOLL_MCP_ARGOCD_SIMULATOR=30,3,3,1")
 	o := agents.ChatOptions{}
 	o.Model = "standin"
 	c, err := agents.OpenChat(t.Context(), a, o)

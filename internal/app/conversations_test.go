@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app"
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/app/window"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
@@ -17,10 +16,7 @@ import (
 
 func TestWindowCutsCanBeListedReadAndForgotten(t *testing.T) {
 	home := t.TempDir()
-	a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + home}, Dir: home})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newCore(t, home, "PLIMSOLL_STATE_DIR="+home)
 	if cuts, err := watch.Cuts(a, ""); err != nil || len(cuts) != 0 {
 		t.Fatalf("before anything was kept: %v, %v", cuts, err)
 	}

@@ -5,16 +5,12 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app"
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
 func TestResultsAreRemovedButThoseInUse(t *testing.T) {
 	dir := t.TempDir()
-	a, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + dir, "PLIMSOLL_CACHE_DIR=" + dir, "PLIMSOLL_CONFIG=" + filepath.Join(dir, "none")}, Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newCore(t, dir, "PLIMSOLL_STATE_DIR="+dir, "PLIMSOLL_CACHE_DIR="+dir, "PLIMSOLL_CONFIG="+filepath.Join(dir, "none"))
 	s, err := spool.Open(spool.Options{Dir: filepath.Join(dir, "results")})
 	if err != nil {
 		t.Fatal(err)

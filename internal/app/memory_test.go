@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,10 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/plimsoll/plimsoll/internal/app/agents"
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/memory"
@@ -132,9 +131,7 @@ func TestTheMemoryIsNotForEverybody(t *testing.T) {
 	}
 	home := t.TempDir()
 	file := filepath.Join(home, "config.toml")
-	if err := os.WriteFile(file, []byte("[mcp.servers.memory]\ncommand = [\"true\"]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "[mcp.servers.memory]\ncommand = [\"true\"]\n")
 	if _, end := serving(t, "127.0.0.1:0", daemon.Options{Quiet: true}, "PLIMSOLL_CONFIG="+file); true {
 		if err := end(); err == nil || !strings.Contains(err.Error(), "/mcp/memory") {
 			t.Error(err)
@@ -186,14 +183,8 @@ func TestAskAnswersFromTheMemory(t *testing.T) {
 		}
 		return scripted.Reply{Text: fmt.Sprintf("On %s, by %s: %s", m[1], m[2], m[3])}
 	}})
-	provider := httptest.NewServer(model)
-	defer provider.Close()
-	t.Setenv("OPENAI_API_KEY", "k")
-	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
-	a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
-	if err != nil {
-		t.Fatal(err)
-	}
+	provide(t, model)
+	a := newCore(t, home)
 	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		t.Fatal(err)
@@ -235,14 +226,8 @@ func TestLearn(t *testing.T) {
 			{"passage":2,"subject":"ledger","attribute":"database","value":"PostgreSQL 17","quote":"the ledger moves to PostgreSQL 17","confidence":0.9},
 			{"passage":2,"subject":"ledger","attribute":"owner","value":"Eve","quote":"Eve owns the ledger"}]`}
 	}})
-	provider := httptest.NewServer(model)
-	defer provider.Close()
-	t.Setenv("OPENAI_API_KEY", "k")
-	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
-	a, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + filepath.Join(home, "state")}, Dir: home})
-	if err != nil {
-		t.Fatal(err)
-	}
+	provide(t, model)
+	a := newCore(t, home)
 	m, err := memories.Open(a, memories.Options{Vectors: memories.VectorsOnSearch})
 	if err != nil {
 		t.Fatal(err)

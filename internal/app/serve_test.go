@@ -15,8 +15,29 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/scripted"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
+
+// newCore returns the core of a user whose home is dir, with dir/state as its state unless environ names another.
+func newCore(t *testing.T, dir string, environ ...string) *core.Core {
+	t.Helper()
+	c, err := core.New(core.Options{Environ: append([]string{"HOME=" + dir, "PLIMSOLL_STATE_DIR=" + filepath.Join(dir, "state")}, environ...), Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// provide makes a provider the one that the environment names, and returns its address.
+func provide(t *testing.T, model *scripted.Provider) (url string) {
+	t.Helper()
+	server := httptest.NewServer(model)
+	t.Cleanup(server.Close)
+	t.Setenv("OPENAI_API_KEY", "k")
+	t.Setenv("OPENAI_BASE_URL", server.URL+"/v1")
+	return server.URL
+}
 
 // serving starts the daemon with a configuration and returns its base URL and what it has
 // written when it ends.

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/app/agents"
 	"github.com/plimsoll/plimsoll/internal/app/core"
@@ -71,9 +74,7 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 		t.Fatal(err)
 	}
 	text := toolServer(t) + configuration + "[agents.helper]\nservers = [\"notes\"]\nmax_steps = 60\n"
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), text)
 	o.Lenient, o.Tokenizer = true, scripted.O200K
 	o.Script = func(turn int, _ *scripted.Request) scripted.Reply {
 		if turn >= calls {
@@ -82,10 +83,7 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 		return scripted.Reply{Text: fmt.Sprintf("Step %d.", turn), Calls: []scripted.Call{{Tool: "big", Args: map[string]any{"bytes": size, "kind": "text", "needle": fmt.Sprint("call ", turn)}}}}
 	}
 	model := scripted.New(o)
-	provider := httptest.NewServer(model)
-	defer provider.Close()
-	t.Setenv("OPENAI_API_KEY", "k")
-	t.Setenv("OPENAI_BASE_URL", provider.URL+"/v1")
+	provide(t, model)
 	t.Setenv("OPENAI_MODEL", "gpt-4o")
 	var warnings []string
 	a, err := core.New(core.Options{
@@ -112,12 +110,7 @@ func askHeard(t *testing.T, calls, size int, o scripted.Options, configuration s
 func callWith(t *testing.T, environ ...string) string {
 	t.Helper()
 	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte(toolServer(t)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), toolServer(t))
 	url, end := serving(t, "127.0.0.1:0", daemon.Options{}, append(environ, "HOME="+home)...)
 	if url == "" {
 		t.Fatal(end())
@@ -264,10 +257,7 @@ func TestTheNewestResultIsBounded(t *testing.T) {
 			t.Errorf("request %d does not begin with the bytes of the first", i)
 		}
 	}
-	a, err := core.New(core.Options{Environ: append(environ, "HOME="+state), Dir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := newCore(t, state, environ...)
 	cuts, err := watch.Cuts(a, "")
 	if err != nil || len(cuts) == 0 {
 		t.Fatalf("%d are kept, %v", len(cuts), err)

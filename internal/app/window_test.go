@@ -7,16 +7,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/app/daemon"
 	"github.com/plimsoll/plimsoll/internal/app/watch"
 	"github.com/plimsoll/plimsoll/internal/testing/scripted"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/transcripts"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/window/wire"
@@ -240,10 +239,7 @@ func TestWindowCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 		if got := through(t, body, scripted.Options{}, environ...); got.rungs(t) == "" {
 			t.Fatalf("%s: nothing was cut", store)
 		}
-		a, err := core.New(core.Options{Environ: append(environ, "HOME="+state), Dir: state})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := newCore(t, state, environ...)
 		cuts, err := watch.Cuts(a, "")
 		if err != nil || len(cuts) != want {
 			t.Errorf("%s: %d are kept, %v; want %d", store, len(cuts), err, want)
@@ -255,9 +251,7 @@ func TestWindowCompactionsAreKeptWhereTheConfigurationSays(t *testing.T) {
 // gets the bytes of the one before.
 func TestWindowWithoutAStateDirectoryKeepsInMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	model := scripted.New(scripted.Options{Lenient: true, Tokenizer: scripted.O200K})
 	provider := httptest.NewServer(model)
 	defer provider.Close()

@@ -228,7 +228,7 @@ func TestFamiliesOfCommands(t *testing.T) {
 }
 
 // helpersOfTests know nothing of Plimsoll: the test of any package may use them.
-var helpersOfTests = []string{"internal/testing/golden", "internal/testing/wait"}
+var helpersOfTests = []string{"internal/testing/golden", "internal/testing/testfile", "internal/testing/wait"}
 
 func TestForbiddenImports(t *testing.T) {
 	for _, p := range graph(t) {

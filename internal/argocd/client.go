@@ -15,6 +15,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -106,18 +107,10 @@ func New(o Options) (*Client, error) {
 	if o.Name = safeText(o.Name, 200); o.Name == "" {
 		o.Name = base.Host
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.MaxObject <= 0 {
-		o.MaxObject = DefaultMaxObject
-	}
-	if o.Retries == 0 {
-		o.Retries = DefaultRetries
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "plimsoll"
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
+	o.MaxObject = cmp.Or(max(o.MaxObject, 0), DefaultMaxObject)
+	o.Retries = cmp.Or(o.Retries, DefaultRetries)
+	o.UserAgent = cmp.Or(o.UserAgent, "plimsoll")
 	transport, err := newTransport(o)
 	if err != nil {
 		return nil, fmt.Errorf("argocd: instance %s: %w", o.Name, err)

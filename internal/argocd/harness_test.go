@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 )
 
 // serve starts a server and gives a client of it.
@@ -133,5 +135,5 @@ func response(r *http.Request, status int, body string, header ...string) *http.
 
 // newSlowBuffer gives data in small pieces through the smallest buffer that there is.
 func newSlowBuffer(data []byte) *bufio.Reader {
-	return bufio.NewReaderSize(&slowly{data, 7}, 16)
+	return bufio.NewReaderSize(streams.Equal(data, 7), 16)
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/jsonstream"
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -248,7 +249,7 @@ func FuzzSplitter(f *testing.F) {
 		var items [][]byte
 		small := bounds(maxBytes)
 		small.Buffer = 16 // so that it has to move and to grow
-		s := splitter{Reader: jsonstream.NewReader(&slowly{body, int(chunk)%16 + 1}, small), maxBytes: maxBytes, keep: true}
+		s := splitter{Reader: jsonstream.NewReader(streams.Equal(body, int(chunk)%16+1), small), maxBytes: maxBytes, keep: true}
 		s.arrays = map[string]func([]byte) error{"items": func(item []byte) error {
 			items = append(items, bytes.Clone(item))
 			return nil
@@ -290,19 +291,4 @@ func orNull(b []byte) []byte {
 		return []byte("null")
 	}
 	return b
-}
-
-// slowly gives a few bytes at a time.
-type slowly struct {
-	rest  []byte
-	chunk int
-}
-
-func (s *slowly) Read(p []byte) (int, error) {
-	if len(s.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), s.chunk)], s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/statefile"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func names(t *testing.T, dir string) []string {
@@ -82,9 +83,7 @@ func TestFailureChangesNothing(t *testing.T) {
 
 func TestWithinARoot(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "outside"), []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "outside"), "precious")
 	if err := os.Mkdir(filepath.Join(dir, "in"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +124,7 @@ func TestWithinARoot(t *testing.T) {
 func TestTemporaryWithAFixedName(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	if err := os.WriteFile(path+".new", []byte("left by a dead writer, and longer"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path+".new", "left by a dead writer, and longer")
 	r := atomicfile.Replacement{Name: path, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: path + ".new"}
 	if err := r.Write([]byte("new")); err != nil {
 		t.Fatal(err)

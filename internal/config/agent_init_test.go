@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func TestAddAgent(t *testing.T) {
@@ -47,9 +48,7 @@ func TestAddAgent(t *testing.T) {
 		t.Errorf("a bad name: %v", err)
 	}
 	broken := filepath.Join(t.TempDir(), "broken.toml")
-	if err := os.WriteFile(broken, []byte("[agents.a]\nnosuch = 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, broken, "[agents.a]\nnosuch = 1\n")
 	if err := config.AddAgent(broken, "b"); err == nil || !strings.Contains(err.Error(), "nosuch") {
 		t.Errorf("a file with a mistake: %v", err)
 	}
@@ -72,9 +71,7 @@ func TestEveryLineOfANewAgentIsValid(t *testing.T) {
 		with = append(with, line)
 	}
 	file := filepath.Join(t.TempDir(), "all.toml")
-	if err := os.WriteFile(file, []byte(strings.Join(with, "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, strings.Join(with, ""))
 	if err := config.Check(file); err != nil {
 		t.Error(err)
 	}
@@ -88,9 +85,7 @@ func TestTheBuiltInAgentWithAnotherModelIsStillItself(t *testing.T) {
 		"[agents.other]\nmodel = \"gpt-5\"\n[agents.argocd]\nmax_steps = 5\n": "argocd",
 	} {
 		file := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, text)
 		l, err := config.Load(config.Options{Environ: []string{"PLIMSOLL_CONFIG=" + file}, Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)

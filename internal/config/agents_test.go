@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -257,9 +258,7 @@ func TestPromptsOfFiles(t *testing.T) {
 	}
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(a.PromptFile, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, a.PromptFile, text)
 	}
 	write(strings.Repeat("x", 64<<10+1))
 	wrong("is larger than 64K")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func TestCreateNeverOverwritesUnasked(t *testing.T) {
@@ -21,9 +22,7 @@ func TestCreateNeverOverwritesUnasked(t *testing.T) {
 	if fi, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v; want mode 0600", fi, err)
 	}
-	if err := os.WriteFile(file, []byte("[resources]\npids_max = 9\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "[resources]\npids_max = 9\n")
 	if err := config.Create(file, false); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("Create over a file: %v", err)
 	}
@@ -50,10 +49,7 @@ func TestAProjectsFileHoldsOnlyWhatItMaySet(t *testing.T) {
 	if err := config.Create(file, false); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfile.Read(t, file)
 	for _, k := range config.Keys() {
 		if k.Table == "upstream" || k.Table == "serve" || k.Table == "watch" || k.Table == "submit" {
 			if strings.Contains(string(data), "["+k.Table+"]") {
@@ -72,9 +68,7 @@ func TestAProjectsFileHoldsOnlyWhatItMaySet(t *testing.T) {
 func TestAProjectsLinkIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, config.ProjectFile)
-	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, victim, "mine")
 	if err := os.Symlink(victim, link); err != nil {
 		t.Skip(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A link of a project is followed within the project and never out of it, whether its path is relative or absolute; a link of the user's
@@ -34,9 +35,7 @@ func TestDestination(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(top, "outside", "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(top, "outside", "file"), "")
 	for _, c := range []struct{ dir, path, want, link string }{
 		{"repository", "out/x", "", "repository/out"},
 		{"repository", "absolute/new/x", "", "repository/absolute"},

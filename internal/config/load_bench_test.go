@@ -2,12 +2,12 @@ package config_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // BenchmarkLoad is what every command pays first, and what the largest files cost that are
@@ -29,9 +29,7 @@ func BenchmarkLoad(b *testing.B) {
 			dir := b.TempDir()
 			file := filepath.Join(dir, "config.toml")
 			if name != "none" {
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					b.Fatal(err)
-				}
+				testfile.Write(b, file, text)
 			}
 			o := config.Options{Dir: dir, Environ: []string{"HOME=" + dir, "PLIMSOLL_CONFIG=" + file}}
 			for b.Loop() {

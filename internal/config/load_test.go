@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll/plimsoll/internal/config"
@@ -42,12 +44,7 @@ func (w *world) repo(text string) *world {
 
 func (w *world) write(file, text string) *world {
 	w.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	testfile.Write(w.t, file, text)
 	return w
 }
 

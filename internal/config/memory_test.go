@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -22,9 +23,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, text := range map[string]string{filepath.Join(dir, "config.toml"): user, filepath.Join(work, ".plimsoll.toml"): project} {
-			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, name, text)
 		}
 		l, err := config.Load(config.Options{Dir: work, Environ: []string{"PLIMSOLL_CONFIG=" + filepath.Join(dir, "config.toml")}})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // Who wrote the repository wrote the file: it may warn, and keeps no run from starting.
@@ -20,9 +21,7 @@ func TestAProjectFileWithMistakesStopsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, config.ProjectFile), []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(dir, config.ProjectFile), c.text)
 			l, err := config.Load(config.Options{Dir: dir, Environ: []string{"HOME=" + t.TempDir()}})
 			if err != nil {
 				t.Fatalf("a run is refused: %v", err)
@@ -34,9 +33,7 @@ func TestAProjectFileWithMistakesStopsNothing(t *testing.T) {
 	}
 	t.Run("a link", func(t *testing.T) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("token = hunter2\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, "secret"), "token = hunter2\n")
 		if err := os.Symlink("secret", filepath.Join(dir, config.ProjectFile)); err != nil {
 			t.Skip(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -115,9 +116,7 @@ func TestProjectsWithOneNameHaveTwoKeys(t *testing.T) {
 	make("a/app/.git")
 	deep := make("a/app/x/y")
 	make("b/app")
-	if err := os.WriteFile(filepath.Join(dir, "b/app/.git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "b/app/.git"), "gitdir: elsewhere\n")
 	one, two := config.ProjectOf(deep), config.ProjectOf(filepath.Join(dir, "b/app"))
 	if one.Name != "app" || two.Name != "app" || one.Key == two.Key || one.Root != filepath.Join(dir, "a/app") || two.Root != filepath.Join(dir, "b/app") {
 		t.Errorf("%+v\n%+v", one, two)
@@ -128,9 +127,7 @@ func TestProjectsWithOneNameHaveTwoKeys(t *testing.T) {
 		}
 	}
 	make("c/inner")
-	if err := os.WriteFile(filepath.Join(dir, "c", config.ProjectFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "c", config.ProjectFile), "")
 	if got := config.ProjectOf(filepath.Join(dir, "c/inner")); got.Root != filepath.Join(dir, "c") {
 		t.Errorf("root %s, want the directory of %s", got.Root, config.ProjectFile)
 	}

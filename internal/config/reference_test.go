@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/config/profile"
 	"github.com/plimsoll/plimsoll/internal/testing/golden"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 const (
@@ -20,10 +21,7 @@ const (
 
 func TestReferenceInTheDocsIsUpToDate(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "configuration.md")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfile.Read(t, file)
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	before, rest, ok := strings.Cut(text, generatedBegin)
 	got, after, ok2 := strings.Cut(rest, generatedEnd)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -183,9 +184,7 @@ var serverKeys = []*Key{
 
 func init() {
 	for _, k := range serverKeys {
-		if k.Table == "" {
-			k.Table = serversTable
-		}
+		k.Table = cmp.Or(k.Table, serversTable)
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
@@ -71,9 +72,7 @@ func remoteIn(config string) string {
 		if address != "" && strings.HasPrefix(name, `origin"`) {
 			return address
 		}
-		if first == "" {
-			first = address
-		}
+		first = cmp.Or(first, address)
 	}
 	return first
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func TestHostAndPath(t *testing.T) {
@@ -33,12 +35,7 @@ func TestHostAndPath(t *testing.T) {
 func TestShared(t *testing.T) {
 	clone := func(name, config string) Project {
 		dir := filepath.Join(t.TempDir(), name)
-		if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, ".git", "config"), []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, ".git", "config"), config)
 		return ProjectOf(dir)
 	}
 	const remotes = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = git@github.com:me/web\n[remote \"origin\"]\n\turl = %\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
@@ -60,9 +57,7 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{filepath.Join(tree, ".git"): "gitdir: " + private + "\n", filepath.Join(private, "commondir"): "../..\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name, text)
 	}
 	if got := ProjectOf(tree); got.Shared() != one.Shared() {
 		t.Error("a work tree is another project: ", got.remote())

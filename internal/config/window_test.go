@@ -1,13 +1,13 @@
 package config_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func TestWindowComesFromEverySource(t *testing.T) {
@@ -114,12 +114,7 @@ func TestAProjectMayNotSendRequestsElsewhere(t *testing.T) {
 func TestPushAllowIsTheUsersAlone(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	write := func(path, list string) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("[serve]\npush_allow = "+list+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, "[serve]\npush_allow = "+list+"\n")
 	}
 	write(filepath.Join(dir, config.ProjectFile), `["127.0.0.0/8"]`)
 	environ := []string{"HOME=" + home, "PLIMSOLL_CONFIG=" + filepath.Join(home, "c.toml")}

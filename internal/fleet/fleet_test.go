@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -171,9 +173,7 @@ func TestSilent(t *testing.T) {
 func TestRefused(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	write := func(text string, mode os.FileMode) {
-		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, secret, text)
 		if err := os.Chmod(secret, mode); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -55,10 +56,7 @@ func TestOneRestores(t *testing.T) {
 
 // resident is RssFile of this process, in kB.
 func resident(t *testing.T) (kB int) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := testfile.Read(t, "/proc/self/status")
 	for line := range strings.Lines(string(status)) {
 		if _, err := fmt.Sscanf(line, "RssFile: %d kB", &kB); err == nil {
 			return kB

@@ -8,6 +8,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -76,9 +77,7 @@ func NewID(tool string) string {
 	words := strings.FieldsFunc(strings.ToLower(tool), func(c rune) bool { return !isSmall(c) })
 	name := strings.Trim(strings.Join(words, "-"), "-0123456789")
 	name = strings.Trim(name[:min(len(name), 40)], "-")
-	if name == "" {
-		name = "job"
-	}
+	name = cmp.Or(name, "job")
 	return name + "-" + strings.ToLower(rand.Text()[:6])
 }
 

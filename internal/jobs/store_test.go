@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -83,9 +84,7 @@ func TestWhatHasEndedStays(t *testing.T) {
 	s := StoreIn(t.TempDir())
 	create(t, s, "a")
 	start := filepath.Join(s.Folder("a"), StartName)
-	if err := os.WriteFile(start, []byte("export KEY=secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, start, "export KEY=secret")
 	set := func(status Status) {
 		t.Helper()
 		if err := s.Update("a", func(r *Record) { r.Status = status }); err != nil {
@@ -217,9 +216,7 @@ func FuzzRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := StoreIn(t.TempDir())
 		create(t, s, "a")
-		if err := os.WriteFile(filepath.Join(s.Folder("a"), RecordName), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(s.Folder("a"), RecordName), text)
 		r, err := s.Get("a")
 		if err != nil || s.writeRecord(r) != nil { // or a year that JSON cannot write
 			return

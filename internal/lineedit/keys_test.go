@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 )
 
 // typed is what the editor gets of what a terminal sends, and the line as it is in the end.
@@ -44,7 +46,7 @@ func TestWhatIsPastedIsOneText(t *testing.T) {
 }
 
 func TestAPasteBeyondTheBoundIsSaid(t *testing.T) {
-	k := &keys{in: io.MultiReader(strings.NewReader(pasteBegin), io.LimitReader(zeros{}, 3<<20), strings.NewReader(pasteEnd+"\r")), out: io.Discard}
+	k := &keys{in: io.MultiReader(strings.NewReader(pasteBegin), streams.Repeat("z", 3<<20), strings.NewReader(pasteEnd+"\r")), out: io.Discard}
 	if _, err := io.ReadAll(k); err != nil {
 		t.Fatal(err)
 	}
@@ -54,15 +56,6 @@ func TestAPasteBeyondTheBoundIsSaid(t *testing.T) {
 	if named, lost := k.reset(); !named || lost != 1<<20 {
 		t.Errorf("%v, %d bytes lost, want 1 MiB", named, lost)
 	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'z'
-	}
-	return len(p), nil
 }
 
 // A terminal that does not say where its cursor is costs nothing: the question does not reach it.
@@ -96,7 +89,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte("\x1b\x1b[\x1b[20\x1b[200~\x1b[201"), uint8(1))
 	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
 		at, whole := typed(t, bytes.NewReader(data))
-		parts, wholeParts := typed(t, &pieces{data, 1 + int(size)%16})
+		parts, wholeParts := typed(t, streams.Equal(data, 1+int(size)%16))
 		if at != parts || whole != wholeParts {
 			t.Fatalf("%q in one: %q; in pieces: %q", data, at, parts)
 		}
@@ -104,20 +97,6 @@ func FuzzKeys(f *testing.F) {
 			t.Fatalf("a line break reaches the editor: %q", at)
 		}
 	})
-}
-
-type pieces struct {
-	rest []byte
-	size int
-}
-
-func (p *pieces) Read(b []byte) (int, error) {
-	if len(p.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b[:min(len(b), p.size)], p.rest)
-	p.rest = p.rest[n:]
-	return n, nil
 }
 
 func TestLinesOfAPipe(t *testing.T) {

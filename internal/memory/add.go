@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,12 +83,8 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	records = slices.Clone(records)
 	for i := range records {
 		r := &records[i]
-		if r.Kind == "" {
-			r.Kind = KindEpisode
-		}
-		if r.Origin == "" {
-			r.Origin = OriginTool
-		}
+		r.Kind = cmp.Or(r.Kind, KindEpisode)
+		r.Origin = cmp.Or(r.Origin, OriginTool)
 		if err := r.check(); err != nil {
 			return Added{}, fmt.Errorf("record %d of %d: %w", i+1, len(records), err)
 		}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,27 +73,13 @@ func (o *Options) setDefaults() error {
 	if o.Dir == "" {
 		return errors.New("a memory needs a directory; set Options.Dir")
 	}
-	if o.MaxNamespace == 0 {
-		o.MaxNamespace = DefaultMaxNamespace
-	}
-	if o.MaxRecords == 0 {
-		o.MaxRecords = DefaultMaxRecords
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = max(DefaultMaxBytes, o.MaxNamespace)
-	}
-	if o.MaxAge == 0 {
-		o.MaxAge = DefaultMaxAge
-	}
-	if o.MaxPins == 0 {
-		o.MaxPins = DefaultMaxPins
-	}
-	if o.MaxVectors == 0 {
-		o.MaxVectors = DefaultMaxVectors
-	}
-	if o.EmbedWait <= 0 {
-		o.EmbedWait = DefaultEmbedWait
-	}
+	o.MaxNamespace = cmp.Or(o.MaxNamespace, DefaultMaxNamespace)
+	o.MaxRecords = cmp.Or(o.MaxRecords, DefaultMaxRecords)
+	o.MaxBytes = cmp.Or(o.MaxBytes, max(DefaultMaxBytes, o.MaxNamespace))
+	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
+	o.MaxPins = cmp.Or(o.MaxPins, DefaultMaxPins)
+	o.MaxVectors = cmp.Or(o.MaxVectors, DefaultMaxVectors)
+	o.EmbedWait = cmp.Or(max(o.EmbedWait, 0), DefaultEmbedWait)
 	if o.Journal == nil {
 		o.Journal = journal.New(journal.Options{MaxRecords: 1})
 	}

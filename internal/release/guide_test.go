@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // theirs are the commands of docs/install.md that another test runs, or that no test can run.
@@ -29,10 +31,7 @@ var theirs = map[string]struct {
 // guideBlocks are the blocks of a guide by what stands behind their opening fence.
 func guideBlocks(t *testing.T, name string) (blocks [][]string, kinds []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(top, name))
 	inside := false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
@@ -51,10 +50,7 @@ func guideBlocks(t *testing.T, name string) (blocks [][]string, kinds []string) 
 // ("console") is typed by the tests of the command line.
 func TestEveryCommandOfTheGuideHasATest(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile(filepath.Join(top, "docs/install.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := testfile.Read(t, filepath.Join(top, "docs/install.md"))
 	var never strings.Builder
 	for line := range strings.Lines(string(guide)) {
 		if strings.HasPrefix(line, "| never |") {
@@ -141,10 +137,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile(filepath.Join(top, "install.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testfile.Read(t, filepath.Join(top, "install.sh"))
 	h := guideHost{t: t, dir: t.TempDir(), home: t.TempDir()}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := filepath.Base(r.URL.Path)
@@ -175,9 +168,7 @@ func TestGuide(t *testing.T) {
 		if strings.Contains(name, "plan9") {
 			continue // is not there, which is no mistake
 		}
-		if err := os.WriteFile(filepath.Join(h.dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(h.dir, name), data)
 	}
 	if said := h.typed(ours[3]); !strings.Contains(said, ": OK") {
 		t.Errorf("%s", said)

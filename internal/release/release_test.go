@@ -20,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 const top = "../.."
@@ -69,9 +71,7 @@ func TestSBOMSaysWhatGoVersionSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "plimsoll")
-	if err := os.WriteFile(file, b.data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, b.data)
 	cmd := exec.CommandContext(t.Context(), "go", "version", "-m", file)
 	cmd.Env = append(os.Environ(), "GOFLAGS=") // with -json in it, as under the gate, it prints JSON
 	out, err := cmd.Output()
@@ -173,10 +173,7 @@ func TestNotes(t *testing.T) {
 	if text, err := notes(changes, "0.3.0"); err == nil {
 		t.Errorf("a version without a section: %q", text)
 	}
-	ours, err := os.ReadFile(filepath.Join(top, "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := testfile.Read(t, filepath.Join(top, "CHANGELOG.md"))
 	if _, err := notes(ours, ""); err != nil {
 		t.Error(err)
 	}
@@ -276,15 +273,11 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 
 	// What does not agree is found.
 	bad := filepath.Join(work, "two", "b", "plimsoll.rb")
-	if err := os.WriteFile(bad, []byte(strings.Replace(one["plimsoll.rb"], "0.9.7", "0.9.8", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, bad, strings.Replace(one["plimsoll.rb"], "0.9.7", "0.9.8", 1))
 	if err := checkRelease(filepath.Dir(bad), io.Discard); err == nil || !strings.Contains(err.Error(), "plimsoll.rb") {
 		t.Errorf("a changed formula: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(work, "two", "b", archive), []byte(one[archive]+"x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(work, "two", "b", archive), one[archive]+"x")
 	if err := checkRelease(filepath.Dir(bad), io.Discard); err == nil || !strings.Contains(err.Error(), "SHA256SUMS") {
 		t.Errorf("a changed archive: %v", err)
 	}
@@ -298,10 +291,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		data, err := os.ReadFile(filepath.Join(dir, row.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testfile.Read(t, filepath.Join(dir, row.Name()))
 		files[row.Name()] = string(data)
 	}
 	return files

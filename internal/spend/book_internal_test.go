@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
@@ -209,10 +210,7 @@ func TestADamagedBookRefuses(t *testing.T) {
 	b.Close()
 	pay(t, b, 0.1)
 	b.Close()
-	image, err := os.ReadFile(b.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := testfile.Read(t, b.path)
 	for name, damage := range map[string]func([]byte) []byte{
 		"a wrong byte": func(b []byte) []byte { b[2*recordSize+40] ^= 1; return b },
 		"a free one":   func(b []byte) []byte { b[9*recordSize+40] ^= 1; return b },
@@ -220,17 +218,13 @@ func TestADamagedBookRefuses(t *testing.T) {
 		"empty":        func([]byte) []byte { return nil },
 		"another file": func(b []byte) []byte { copy(b, "#!/bin/sh"); return b },
 	} {
-		if err := os.WriteFile(b.path, damage([]byte(string(image))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, b.path, damage([]byte(string(image))))
 		_, _, err := OpenBook(dir, "p", Budget{Day: 1}).holdAmount(t.Context(), Amount{Cost: 0.1})
 		if !errors.Is(err, ErrBook) || !strings.Contains(err.Error(), b.path) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := os.WriteFile(b.path, image, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, b.path, image)
 	full := errors.New("no space left on device")
 	b.fail = func() error { return full }
 	if _, _, err := b.holdAmount(t.Context(), Amount{Cost: 0.1}); !errors.Is(err, ErrBook) || !errors.Is(err, full) {
@@ -289,10 +283,7 @@ func FuzzBook(f *testing.F) {
 	}); err != nil {
 		f.Fatal(err)
 	}
-	image, err := os.ReadFile(b.path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	image := testfile.Read(f, b.path)
 	f.Add(image[:5*recordSize])
 	f.Fuzz(func(t *testing.T, image []byte) {
 		records, err := decodeBook(image)

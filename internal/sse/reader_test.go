@@ -3,11 +3,12 @@ package sse
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 )
 
 type seen struct {
@@ -63,7 +64,7 @@ func TestEventsAsTheStandardHasThem(t *testing.T) {
 		{"nothing", "\n\n\n", nil},
 	} {
 		for seed := range uint64(3) {
-			if got := readEvents(t, NewReader(chunks([]byte(test.text), seed), 0), DefaultHold); fmt.Sprint(got) != fmt.Sprint(test.want) {
+			if got := readEvents(t, NewReader(streams.Pieces([]byte(test.text), seed), 0), DefaultHold); fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 			}
 		}
@@ -91,7 +92,7 @@ func TestLargeEventPassesInPieces(t *testing.T) {
 			t.Fatalf("Next = %d bytes, %v", len(head), err)
 		}
 	}
-	huge := NewReader(io.MultiReader(strings.NewReader("data: "), &endless{n: 256 << 20}, strings.NewReader("\n")), 0)
+	huge := NewReader(io.MultiReader(strings.NewReader("data: "), streams.Repeat("z", 256<<20), strings.NewReader("\n\n")), 0)
 	_, _, rest, err := huge.Next()
 	if err != nil || rest == nil {
 		t.Fatalf("Next = %v, %v", rest, err)
@@ -156,7 +157,7 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, seed uint64, small uint8) {
 		hold := 1 + int(small)
 		want := referenceEvents(text)
-		got := readEvents(t, NewReader(chunks([]byte(text), seed), hold), hold)
+		got := readEvents(t, NewReader(streams.Pieces([]byte(text), seed), hold), hold)
 		if len(got) != len(want) && len(got) != len(want)+1 { // one that no blank line ends
 			t.Fatalf("%q: %d events %+v, want %d %+v", text, len(got), got, len(want), want)
 		}
@@ -169,46 +170,4 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 	})
-}
-
-// chunks reads a text in pieces of the sizes that seed leads to.
-func chunks(text []byte, seed uint64) io.Reader {
-	return &chunked{text: text, rng: rand.New(rand.NewPCG(seed, 1))}
-}
-
-type chunked struct {
-	text []byte
-	rng  *rand.Rand
-}
-
-func (c *chunked) Read(p []byte) (int, error) {
-	if len(c.text) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, c.text[:min(len(c.text), 1+c.rng.IntN(9))])
-	c.text = c.text[n:]
-	if len(c.text) == 0 && c.rng.IntN(2) == 0 {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// endless gives n bytes and then a newline.
-type endless struct{ n int64 }
-
-func (e *endless) Read(p []byte) (int, error) {
-	if e.n < 0 {
-		return 0, io.EOF
-	}
-	if e.n == 0 {
-		e.n--
-		p[0] = '\n'
-		return 1, nil
-	}
-	n := int(min(int64(len(p)), e.n))
-	for i := range p[:n] {
-		p[i] = 'z'
-	}
-	e.n -= int64(n)
-	return n, nil
 }

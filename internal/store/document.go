@@ -10,6 +10,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -71,9 +72,7 @@ func (f File) Change(ctx context.Context, edit func(old []byte) ([]byte, error))
 // without the lock, because other processes see the new name already.
 func (f File) withLock(ctx context.Context, change func() (wrote bool, err error)) error {
 	lock := f.Lock
-	if lock == "" {
-		lock = f.Path + ".lock"
-	}
+	lock = cmp.Or(lock, f.Path+".lock")
 	wrote := false
 	err := filelock.While(ctx, lock, func() (err error) {
 		wrote, err = change()

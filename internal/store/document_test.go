@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/store"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 type tally struct {
@@ -69,9 +70,7 @@ func TestADamagedDocument(t *testing.T) {
 		bad = append(bad, whole[:i], wrong)
 	}
 	for _, text := range bad {
-		if err := os.WriteFile(d.Path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, d.Path, text)
 		damage, ok := (*store.Damage)(nil), false
 		v, err := d.Read()
 		if damage, ok = errors.AsType[*store.Damage](err); !ok || damage.Path != d.Path || v.Calls != nil {

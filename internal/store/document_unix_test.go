@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
@@ -18,9 +20,7 @@ import (
 func TestADocumentIsARegularFile(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := filepath.Join(dir, "elsewhere")
-	if err := os.WriteFile(elsewhere, []byte("theirs"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, elsewhere, "theirs")
 	for what, put := range map[string]func(path string) error{
 		"pipe":      func(path string) error { return unix.Mkfifo(path, 0o600) },
 		"link":      func(path string) error { return os.Symlink(elsewhere, path) },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/internal/store"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // Whatever byte of a line is wrong, or missing at its end, the line is not taken for another one.
@@ -80,9 +81,7 @@ func TestSetAside(t *testing.T) {
 	}
 	for i := range store.KeptDamaged + 5 {
 		path := filepath.Join(dir, fmt.Sprint("file", i))
-		if err := os.WriteFile(path, fmt.Append(nil, i), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, fmt.Append(nil, i))
 		aside, err := store.SetAsidePath(path)
 		if err != nil {
 			t.Fatal(err)

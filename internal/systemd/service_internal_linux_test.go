@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // childName is the variable by which this test is its own child: what a daemon does that was started by a service manager.
@@ -144,9 +146,7 @@ func TestSocketReadinessAndCredentialsReachTheServiceAndNoChild(t *testing.T) {
 		}()
 		keys := t.TempDir()
 		for name, text := range map[string]string{"SOME_KEY": "secret \n", "tls.key": "left alone"} {
-			if err := os.WriteFile(filepath.Join(keys, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(keys, name), text)
 		}
 		out := start(t, []*os.File{file(t, ln)}, "LISTEN_FDS=1", "NOTIFY_SOCKET="+address, "WATCHDOG_USEC=30000000", "CREDENTIALS_DIRECTORY="+keys)
 		if want := "key \"secret\"\n"; out != want {
@@ -255,13 +255,9 @@ func TestWatchdogHearsOnlyOfLife(t *testing.T) {
 
 func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 	keys := t.TempDir()
-	if err := os.WriteFile(filepath.Join(keys, "EMPTY_KEY"), []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(keys, "EMPTY_KEY"), "\n")
 	large := t.TempDir()
-	if err := os.WriteFile(filepath.Join(large, "LARGE_KEY"), []byte(strings.Repeat("s3cret", maxCredential/6+1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(large, "LARGE_KEY"), strings.Repeat("s3cret", maxCredential/6+1))
 	outside := t.TempDir()
 	if err := os.Symlink("/etc/passwd", filepath.Join(outside, "A_LINK")); err != nil {
 		t.Fatal(err)

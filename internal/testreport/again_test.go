@@ -2,28 +2,24 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // put writes a file for the step in dir and returns its name.
 func put(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	name = filepath.Join(dir, name)
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, name, text)
 	return name
 }
 
 func recorded(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfile.Read(t, filepath.Join("testdata", name+".json"))
 	return string(b)
 }
 
@@ -167,10 +163,7 @@ func TestAFileThatBreaksOffHasNotPassed(t *testing.T) {
 
 func FuzzStream(f *testing.F) {
 	for _, name := range []string{"flaky", "flaky.again", "sub", "build"} {
-		b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := testfile.Read(f, filepath.Join("testdata", name+".json"))
 		f.Add(string(b))
 	}
 	f.Add(`{"Action":"fail","Package":"p","Test":"/"}` + "\n[]\n\xff")

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/plimsoll/plimsoll/journal"
@@ -53,18 +54,10 @@ type Options struct {
 
 // setDefaults sets the options that are not set. One result may not be larger than all.
 func (o *Options) setDefaults() {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxResults <= 0 {
-		o.MaxResults = DefaultMaxResults
-	}
-	if o.MaxAge <= 0 {
-		o.MaxAge = DefaultMaxAge
-	}
-	if o.MaxResult <= 0 {
-		o.MaxResult = DefaultMaxResult
-	}
+	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
+	o.MaxResults = cmp.Or(max(o.MaxResults, 0), DefaultMaxResults)
+	o.MaxAge = cmp.Or(max(o.MaxAge, 0), DefaultMaxAge)
+	o.MaxResult = cmp.Or(max(o.MaxResult, 0), DefaultMaxResult)
 	o.MaxResult = min(o.MaxResult, o.MaxBytes)
 	if o.Journal == nil {
 		o.Journal = journal.New(journal.Options{MaxRecords: 1})

@@ -1,11 +1,12 @@
 package models
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func TestLearnedIsListed(t *testing.T) {
@@ -24,9 +25,7 @@ func TestLearnedIsListed(t *testing.T) {
 	if e := list[0]; e.Model != "some-model" || e.Window.Context != 50_000 || e.Window.Source != SourceLearned || time.Since(e.Learned) > time.Minute {
 		t.Errorf("%+v", e)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "limits-x-1.json"), []byte(`{"schema":1,`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "limits-x-1.json"), `{"schema":1,`)
 	if list, err = Learned(dir); len(list) != 2 || err == nil || !strings.Contains(err.Error(), "limits-x-1.json") {
 		t.Errorf("beside a damaged file: %+v, %v", list, err)
 	}

@@ -2,11 +2,11 @@ package models
 
 import (
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/window/models/spelling"
 )
 
@@ -191,10 +191,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("find(%q) = %v", key, ok)
 		}
 	}
-	text, err := os.ReadFile("catalogue.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "catalogue.json")
 	var kept struct {
 		Date      string
 		Licence   string

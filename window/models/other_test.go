@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // Held against somebody else's catalogue (LiteLLM's model_prices_and_context_window.json), at most one name of a hundred may be taken for
@@ -19,10 +21,7 @@ func TestOtherCatalogue(t *testing.T) {
 	if file == "" {
 		t.Skip("PLIMSOLL_CATALOGUE names no file: a public catalogue, LiteLLM's")
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfile.Read(t, file)
 	var theirs map[string]struct {
 		Provider string `json:"litellm_provider"`
 		Mode     string

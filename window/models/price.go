@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	_ "embed"
 	"strconv"
 	"strings"
@@ -93,9 +94,7 @@ func (p Price) Of(input, read, written, hour, output int) float64 {
 // Of returns the price of tokens at this rate in US dollars; the parameters are those of [Price.Of].
 func (r Rate) Of(input, read, written, hour, output int) float64 {
 	readPrice, writePrice, hourPrice := r.CacheRead, r.CacheWrite, r.Input
-	if readPrice == 0 {
-		readPrice = r.Input
-	}
+	readPrice = cmp.Or(readPrice, r.Input)
 	if writePrice == 0 {
 		writePrice = r.Input
 	} else {

@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,9 +69,7 @@ func Refresh(dir, origin string, data []byte) (Refreshed, error) {
 	})
 	r := Refreshed{Origin: oneLine(origin), Form: list.Form, Date: list.Date, When: time.Now(), Models: len(lines), LeftOut: list.LeftOut}
 	date := r.Date
-	if date == "" {
-		date = "-"
-	}
+	date = cmp.Or(date, "-")
 	text := fmt.Sprintf("%s%s %s %s %d %s\n%s\n", refreshedHead, r.When.UTC().Format(time.DateOnly), r.Form, date, r.Models, r.Origin, strings.Join(lines, "\n"))
 	if len(text) > maxRefreshed {
 		return Refreshed{}, fmt.Errorf("what differs from the built-in catalogue takes %d bytes, and %d is the most", len(text), maxRefreshed)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 const modelsDev = `{
@@ -109,10 +111,7 @@ func TestRefreshMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, refreshedFile)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testfile.Read(t, path)
 	for text, want := range map[string]string{
 		"":                      "unexpected end",
 		"{\n\n\"a\": }":         "line 3",
@@ -134,9 +133,7 @@ func TestRefreshMistakes(t *testing.T) {
 		"", "x", strings.Replace(string(good), "models 1", "models 2", 1), string(good[:len(good)-3]),
 		strings.Replace(string(good), "3000000", "-5", 1), string(good) + "any/a 5000 0 0\n", strings.Replace(string(good), "any/", "any ", 1),
 	} {
-		if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, damaged)
 		told := 0
 		x := NewResolver(Options{Dir: dir, Warn: func(text string) {
 			told++
@@ -184,10 +181,7 @@ func FuzzOpen(f *testing.F) {
 	if _, err := Refresh(dir, "o", []byte(modelsDev)); err != nil {
 		f.Fatal(err)
 	}
-	good, err := os.ReadFile(filepath.Join(dir, refreshedFile))
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := testfile.Read(f, filepath.Join(dir, refreshedFile))
 	f.Add(good)
 	f.Add([]byte(refreshedHead + "2026-11-23 x - 1 o\nany/a 5000 0 0\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -114,9 +115,7 @@ func (l *learnedLimit) valid(now time.Time) int {
 func (x *Resolver) Window(upstream, model string, betas []string) Window {
 	w, known := x.catalogue().Lookup(upstream, model, betas)
 	if listed, ok := x.listed(upstream, modelKey(model, betas)); ok {
-		if listed.Output == 0 {
-			listed.Output = w.Output
-		}
+		listed.Output = cmp.Or(listed.Output, w.Output)
 		w, known = listed, true
 	}
 	learned := x.learnedLimit(upstream, modelKey(model, betas))

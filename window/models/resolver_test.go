@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 const sonnet = "claude-sonnet-4-5"
@@ -239,9 +241,7 @@ func TestDamagedAndNewerFiles(t *testing.T) {
 		var said []string
 		x := NewResolver(Options{Dir: dir, Warn: func(s string) { said = append(said, s) }})
 		path := x.path("u")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, c.text)
 		if got := x.Window("u", "m", nil); got.Source != SourceDefault {
 			t.Errorf("%s: %+v", c.what, got)
 		}
@@ -269,9 +269,7 @@ func TestImplausibleFileContentIsNotTaken(t *testing.T) {
 	future := time.Now().Add(1000 * time.Hour).Format(time.RFC3339)
 	now := time.Now().Format(time.RFC3339)
 	text := `{"schema":1,"models":{"a":{"limit":3,"learned":"` + now + `"},"b":{"limit":50000,"learned":"` + future + `"},"c":null,"d":{"limit":60000,"learned":"` + now + `"}}}`
-	if err := os.WriteFile(x.path("u"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, x.path("u"), text)
 	for model, want := range map[string]int{"a": DefaultContext, "b": DefaultContext, "c": DefaultContext, "d": 60_000} {
 		if got := tokens(x, "u", model); got != want {
 			t.Errorf("%s: %d, want %d", model, got, want)
@@ -281,9 +279,7 @@ func TestImplausibleFileContentIsNotTaken(t *testing.T) {
 
 func TestUnwritableDirectoryIsSaidOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	var said []string
 	x := NewResolver(Options{Dir: filepath.Join(file, "below"), Warn: func(s string) { said = append(said, s) }})
 	for i := range 3 {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -22,10 +22,7 @@ func TestPartialFiles(t *testing.T) {
 		"responses-R5.json":           "synthesised", // the provider compacts when it has to
 		"compaction-item-orphan.json": "synthesised",
 	} {
-		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, filepath.Join("testdata", name))
 		text = bytes.TrimSpace(text)
 		next, actions := fix(t, wire.Responses, text, repair.Options{})
 		if kinds(actions) != want {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // sample is a text of one kind.
@@ -36,10 +38,7 @@ func sources(t testing.TB, max int) []byte {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testfile.Read(t, name)
 			b.Write(text[:min(len(text), max/20)])
 			if b.Len() >= max {
 				return bytes.ToValidUTF8(b.Bytes(), nil)

@@ -1,11 +1,11 @@
 package tokens
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -29,10 +29,7 @@ func TestRecordedRequestsHaveUsefulBands(t *testing.T) {
 				continue
 			}
 		}
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testfile.Read(t, file)
 		r, err := wire.Parse(d, body)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -67,10 +67,7 @@ func BenchmarkParseAndFingerprint(b *testing.B) {
 }
 
 func BenchmarkUnits(b *testing.B) {
-	r, err := Parse(Messages, history(300_000))
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := parsed(b, Messages, history(300_000))
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Units()
@@ -78,10 +75,7 @@ func BenchmarkUnits(b *testing.B) {
 }
 
 func BenchmarkBuild(b *testing.B) {
-	r, err := Parse(Messages, history(300_000))
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := parsed(b, Messages, history(300_000))
 	b.ReportAllocs()
 	for b.Loop() {
 		d := r.Draft()

@@ -1,5 +1,7 @@
 package wire
 
+import "cmp"
+
 // chatMember reads one member of a Chat Completions request.
 func (p *parser) chatMember(k []byte, seen *set) {
 	switch string(k) {
@@ -51,7 +53,7 @@ func (p *parser) chatMessage() {
 			role, _ = p.word("a role is no string")
 		case "content":
 			p.noteKey(&seen, 1)
-			p.openaiContent(&m)
+			m.lone = p.content(&m, (*parser).openaiBlock)
 		case "tool_calls":
 			p.noteKey(&seen, 2)
 			p.toolCalls(&m)
@@ -165,9 +167,7 @@ func (p *parser) toolCalls(m *Message) {
 			}
 		}
 		call.Span.End = p.At
-		if call.Type == "" {
-			call.Type = "function"
-		}
+		call.Type = cmp.Or(call.Type, "function")
 		p.addPart(call)
 	}
 	m.calls = Span{Start: at, End: p.At}
@@ -198,31 +198,6 @@ func (p *parser) callFunction(call *Part) {
 		default:
 			p.Skip()
 		}
-	}
-}
-
-// openaiContent reads a content value of Chat and Responses: a string, null, or an array
-// of blocks.
-func (p *parser) openaiContent(m *Message) {
-	switch p.Peek() {
-	case 'n':
-		p.Skip()
-	case '"':
-		lit := p.String()
-		m.Content, m.Plain = lit, true
-		p.addText(lit)
-		p.addPart(Part{Kind: Text, place: placePlain, Span: lit})
-	case '[':
-		at := p.At
-		p.Begin('[', "")
-		for n := 0; p.More(']'); n++ {
-			if m.lone = p.openaiBlock(); n > 0 {
-				m.lone = Span{}
-			}
-		}
-		m.Content = Span{Start: at, End: p.At}
-	default:
-		p.Fail(p.At, "a content is neither string nor array")
 	}
 }
 

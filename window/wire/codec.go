@@ -119,25 +119,11 @@ func Encode(encoding string, body []byte) ([]byte, error) {
 	case "gzip":
 		var out bytes.Buffer
 		w, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(body); err != nil {
-			return nil, err
-		}
-		err = w.Close()
-		return out.Bytes(), err
+		return compress(&out, w, body, err)
 	case "deflate":
 		var out bytes.Buffer
 		w, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(body); err != nil {
-			return nil, err
-		}
-		err = w.Close()
-		return out.Bytes(), err
+		return compress(&out, w, body, err)
 	case "zstd":
 		w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(zstdWindow))
@@ -148,6 +134,18 @@ func Encode(encoding string, body []byte) ([]byte, error) {
 		return w.EncodeAll(body, nil), nil
 	}
 	return nil, fmt.Errorf("wire: %.40q: %w", encoding, ErrEncoding)
+}
+
+// compress writes a body through the encoder that err says could be made, and returns what came of it in out.
+func compress(out *bytes.Buffer, encoder io.WriteCloser, body []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	if _, err := encoder.Write(body); err != nil {
+		return nil, err
+	}
+	err = encoder.Close()
+	return out.Bytes(), err
 }
 
 const (

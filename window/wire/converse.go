@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+)
 
 // converseMember reads one member of a Converse request of Amazon Bedrock. Model and stream are in its path.
 func (p *parser) converseMember(k []byte, seen *set) {
@@ -337,8 +340,6 @@ func (p *parser) converseMedia(kind string) {
 		p.gatherMedia(data, kind, true)
 	}
 	for i := at; i < len(p.media); i++ {
-		if p.media[i].Type == "" {
-			p.media[i].Type = kind
-		}
+		p.media[i].Type = cmp.Or(p.media[i].Type, kind)
 	}
 }

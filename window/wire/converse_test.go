@@ -23,10 +23,7 @@ const conversing = `{
 }`
 
 func TestConverseIsRead(t *testing.T) {
-	r, err := Parse(Converse, []byte(conversing))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := parsed(t, Converse, conversing)
 	if err := Validate(Converse, r.Body); err != nil {
 		t.Error(err)
 	}
@@ -59,10 +56,7 @@ func TestConverseIsRead(t *testing.T) {
 func TestConverseIsEdited(t *testing.T) {
 	parse := func(body string) *Request {
 		t.Helper()
-		r, err := Parse(Converse, []byte(body))
-		if err != nil {
-			t.Fatalf("%v: %s", err, body)
-		}
+		r := parsed(t, Converse, body)
 		return r
 	}
 	list := func(messages string) string { return `{"messages":[` + messages + `],"toolConfig":{}}` }
@@ -115,14 +109,8 @@ func TestConverseTakesTurns(t *testing.T) {
 		for i, role := range strings.Fields(c.in) {
 			messages = append(messages, text(role, fmt.Sprint(i+1)))
 		}
-		r, err := Parse(Converse, []byte(`{"messages":[`+strings.Join(messages, ", ")+`],"x":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		next, err := Parse(Converse, r.Alternating())
-		if err != nil {
-			t.Fatalf("%v: %s", err, r.Alternating())
-		}
+		r := parsed(t, Converse, `{"messages":[`+strings.Join(messages, ", ")+`],"x":1}`)
+		next := parsed(t, Converse, r.Alternating())
 		if err := Validate(Converse, next.Body); err != nil {
 			t.Error(err)
 		}
@@ -293,10 +281,7 @@ func FuzzFrames(f *testing.F) {
 // A count is asked of the model behind an inference profile; what goes by InvokeModel is counted as it is.
 func TestCountTokens(t *testing.T) {
 	body := []byte(`{"anthropic_version":"bedrock-2023-05-31","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`)
-	r, err := Parse(Messages, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := parsed(t, Messages, body)
 	for below, want := range map[string]string{
 		"/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke": "/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens",
 		"/model/global.amazon.nova-2/invoke-with-response-stream":      "/model/amazon.nova-2/count-tokens",

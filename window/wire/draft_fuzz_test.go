@@ -136,10 +136,7 @@ func checkEdits(t *testing.T, r *Request, script []byte) *Request {
 // sameAsParsed holds a request that was made of another one to what reading its body gives.
 func sameAsParsed(t *testing.T, made *Request) {
 	t.Helper()
-	want, err := Parse(made.Dialect, made.Body)
-	if err != nil {
-		t.Fatalf("%v: %s", err, made.Body)
-	}
+	want := parsed(t, made.Dialect, made.Body)
 	got := *made
 	if got.nparts < want.nparts || got.ntexts < want.ntexts {
 		t.Errorf("%d parts and %d texts were counted, there are %d and %d", got.nparts, got.ntexts, want.nparts, want.ntexts)
@@ -189,10 +186,7 @@ func TestRandomEdits(t *testing.T) {
 			b.WriteString("," + beside[d])
 		}
 		b.WriteString([]string{"}", "}\n"}[random.IntN(2)])
-		r, err := Parse(d, []byte(b.String()))
-		if err != nil {
-			t.Fatalf("%v: %s", err, b.String())
-		}
+		r := parsed(t, d, b.String())
 		script := make([]byte, 3*random.IntN(12))
 		for i := range script {
 			script[i] = byte(random.Uint32())
@@ -216,10 +210,7 @@ func collect(t *testing.T, pool map[Dialect][]string, want, d Dialect, body stri
 	if want != d {
 		return
 	}
-	r, err := Parse(d, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := parsed(t, d, body)
 	for i := range r.Messages {
 		if raw := string(r.Raw(r.Messages[i].Span)); raw[0] == '{' {
 			pool[d] = append(pool[d], raw)

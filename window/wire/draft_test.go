@@ -6,12 +6,19 @@ import (
 	"testing"
 )
 
-func draft(t *testing.T, d Dialect, body string) (*Request, *Draft) {
+// parsed reads a request that must be one.
+func parsed[T string | []byte](t testing.TB, d Dialect, body T) *Request {
 	t.Helper()
 	r, err := Parse(d, []byte(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %.1000s", err, body)
 	}
+	return r
+}
+
+func draft(t *testing.T, d Dialect, body string) (*Request, *Draft) {
+	t.Helper()
+	r := parsed(t, d, body)
 	return r, r.Draft()
 }
 

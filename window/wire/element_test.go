@@ -28,10 +28,7 @@ func TestResultElement(t *testing.T) {
 		{"tool search", Responses, item("tool_search_call", `"execution":"client","arguments":{}`)},
 	} {
 		for _, failed := range []bool{false, true} {
-			r, err := Parse(c.dialect, []byte(c.body))
-			if err != nil {
-				t.Fatalf("%s: %v", c.name, err)
-			}
+			r := parsed(t, c.dialect, c.body)
 			raw := ResultElement(c.dialect, r.Messages[1].Parts[0], "text \"1\"", failed)
 			switch c.dialect {
 			case Messages:
@@ -70,10 +67,7 @@ func TestTextElement(t *testing.T) {
 		for _, role := range []Role{RoleUser, RoleAssistant} {
 			list := map[Dialect]string{Chat: `{"messages":[`, Messages: `{"messages":[`, Responses: `{"input":[`, Gemini: `{"contents":[`}[d]
 			body := list + string(TextMessage(d, RoleUser, "u")) + `,` + string(TextMessage(d, role, "one")) + `]}`
-			r, err := Parse(d, []byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := parsed(t, d, body)
 			draft := r.Draft()
 			draft.InsertPart(1, 1, TextElement(d, role, "\ntwo"))
 			next, err := draft.Build()
@@ -118,10 +112,7 @@ func TestOwnCompaction(t *testing.T) {
 		{Responses, `{"input":[{"role":"user","content":"You are performing a CONTEXT CHECKPOINT COMPACTION. Create"},{"role":"user","content":"x"}]}`, 0},
 		{Chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("word ", 1000) + `You are a context summarization agent"}]}`, 0},
 	} {
-		r, err := Parse(c.dialect, []byte(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := parsed(t, c.dialect, c.body)
 		if r.Bypass != c.want {
 			t.Errorf("bypass %q, want %q: %.120s", r.Bypass, c.want, c.body)
 		}

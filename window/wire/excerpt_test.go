@@ -2,10 +2,10 @@ package wire_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -14,10 +14,7 @@ func TestExcerpt(t *testing.T) {
 	for name, d := range map[string]wire.Dialect{
 		"claude-results": wire.Messages, "codex-results": wire.Responses, "gemini-results": wire.Gemini, "opencode-chat": wire.Chat,
 	} {
-		body, err := os.ReadFile(filepath.Join("testdata", "recorded", name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := testfile.Read(t, filepath.Join("testdata", "recorded", name+".json"))
 		r, err := wire.Parse(d, body)
 		if err != nil {
 			t.Fatal(err)

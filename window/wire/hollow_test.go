@@ -11,10 +11,7 @@ func TestDropEmptyCalls(t *testing.T) {
 		{`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":""}}]}`, ``},
 		{`{"role":"user","content":"x"}`, ``},
 	} {
-		r, err := Parse(Chat, []byte(`{"messages":[`+c.in+`]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := parsed(t, Chat, `{"messages":[`+c.in+`]}`)
 		d := r.Draft()
 		if got := d.DropEmptyCalls(0); got != (c.want != "") || got != r.Messages[0].EmptyCalls() {
 			t.Errorf("%s: %v", c.in, got)

@@ -24,7 +24,7 @@ func (p *parser) messagesMember(k []byte, seen *set) {
 		p.noteKey(seen, 5)
 		var m Message
 		p.Peek()
-		lone := p.blocks(&m)
+		lone := p.content(&m, (*parser).block)
 		if !m.Content.IsZero() {
 			p.r.System, p.r.SystemSpan, p.r.systemLone = p.takeParts(), m.Content, lone
 		}
@@ -79,7 +79,7 @@ func (p *parser) messagesMessage() {
 			role, _ = p.word("a role is no string")
 		case "content":
 			p.noteKey(&seen, 1)
-			m.lone = p.blocks(&m)
+			m.lone = p.content(&m, (*parser).block)
 		case "cache_control":
 			p.noteKey(&seen, 2)
 			p.cacheControl(key)
@@ -101,9 +101,9 @@ func (p *parser) messagesMessage() {
 	p.addMessage(m)
 }
 
-// blocks reads a content: a string, null or an array of blocks. If it is one block of type and text alone, it returns the text's literal,
+// content reads a content: a string, null or an array of blocks. If it is one block of type and text alone, it returns the text's literal,
 // which means the same.
-func (p *parser) blocks(m *Message) (lone Span) {
+func (p *parser) content(m *Message, block func(*parser) Span) (lone Span) {
 	switch p.Peek() {
 	case 'n':
 		p.Skip()
@@ -116,7 +116,7 @@ func (p *parser) blocks(m *Message) (lone Span) {
 		at := p.At
 		p.Begin('[', "")
 		for n := 0; p.More(']'); n++ {
-			if lone = p.block(); n > 0 {
+			if lone = block(p); n > 0 {
 				lone = Span{}
 			}
 		}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 )
 
@@ -98,9 +99,7 @@ func carve[T any](slab *[]T, from []T) []T {
 	}
 	if cap(*slab)-len(*slab) < n {
 		room := min(2*cap(*slab), 2048)
-		if room == 0 {
-			room = 32
-		}
+		room = cmp.Or(room, 32)
 		*slab = make([]T, 0, max(n, room))
 	}
 	at := len(*slab)

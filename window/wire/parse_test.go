@@ -200,10 +200,7 @@ user | result #1 f "o" raw={"output":"o","n":1} media(image/png 2 BB) | result g
 func TestParse(t *testing.T) {
 	for _, c := range views {
 		t.Run(c.dialect.String()+"/"+c.name, func(t *testing.T) {
-			r, err := Parse(c.dialect, []byte(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := parsed(t, c.dialect, c.body)
 			if got := sketch(r); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}

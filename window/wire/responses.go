@@ -118,7 +118,7 @@ func (p *parser) responsesField(k []byte, m *Message, it *item, seen *set) {
 			p.Skip()
 			break
 		}
-		p.openaiContent(m)
+		m.lone = p.content(m, (*parser).openaiBlock)
 	case "call_id":
 		p.noteKey(seen, 3)
 		it.part.CallID, it.part.IDSpan = p.word("a call_id is no string")

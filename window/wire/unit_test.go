@@ -76,10 +76,7 @@ func TestUnits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			name := map[Dialect]string{Chat: "messages", Messages: "messages", Responses: "input", Gemini: "contents"}[c.dialect]
-			r, err := Parse(c.dialect, []byte(`{"`+name+`":[`+strings.Join(c.list, ",")+`]}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := parsed(t, c.dialect, `{"`+name+`":[`+strings.Join(c.list, ",")+`]}`)
 			if got := units(r.Units()); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
@@ -117,10 +114,7 @@ func TestFingerprint(t *testing.T) {
 	for _, g := range groups {
 		seen := map[string]string{}
 		for _, m := range slices.Concat(g.same, g.others) {
-			r, err := Parse(g.dialect, []byte(`{"system":[],"messages":[`+m+`]}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := parsed(t, g.dialect, `{"system":[],"messages":[`+m+`]}`)
 			checkView(t, r)
 			seen[m] = fingerprint(r, 0)
 		}
@@ -140,10 +134,7 @@ func TestFingerprint(t *testing.T) {
 func TestFingerprintHead(t *testing.T) {
 	head := func(body string) string {
 		t.Helper()
-		r, err := Parse(Messages, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := parsed(t, Messages, body)
 		checkView(t, r)
 		var b []byte
 		r.FingerprintHead(func(p []byte) { b = append(b, p...) })

@@ -96,10 +96,7 @@ func TestViews(t *testing.T) {
 				list[rnd.IntN(len(list))] = all[rnd.IntN(len(all))]
 			}
 			text := body(d, list, map[int]bool{len(list) - 1: true, len(list) - 3: true, 2: step%2 == 0}, step%4 > 1)
-			want, err := Parse(d, bytes.Clone(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := parsed(t, d, bytes.Clone(text))
 			if known := v.find(v.hash(d, text)); known.view != nil {
 				resumed++
 			}

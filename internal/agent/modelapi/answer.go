@@ -3,6 +3,7 @@ package modelapi
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,6 +85,21 @@ func (a *Answer) Bytes() ([]byte, error) {
 	return body, nil
 }
 
+// Decode reads a whole answer into v. An answer that is an error is returned as one.
+func (a *Answer) Decode(v any) error {
+	raw, err := a.Bytes()
+	if err != nil {
+		return err
+	}
+	if err := a.x.EventError(Event{Data: raw}); err != nil {
+		return err
+	}
+	if Decode(raw, v) != nil {
+		return a.x.Broken("the answer is not the JSON of one", nil)
+	}
+	return nil
+}
+
 // Events yields the events of a stream up to its end or "[DONE]", which is not yielded. Comments and events without data are skipped. If
 // there is an error it is the last thing that is yielded.
 func (a *Answer) Events() iter.Seq2[Event, error] {
@@ -125,6 +141,20 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 			}
 		}
 	}
+}
+
+// Decode reads an event of the answer into v. An event that is an error is returned as one.
+func (x *Exchange) Decode(e Event, v any) error {
+	if err := x.EventError(e); err != nil {
+		return err
+	}
+	if !json.Valid(e.Data) {
+		return x.Broken("an event of the answer is not JSON", nil)
+	}
+	if err := Decode(e.Data, v); err != nil {
+		return x.Broken("an event of the answer is no part of one", err)
+	}
+	return nil
 }
 
 // emptyStreamError returns the error of a stream without events.

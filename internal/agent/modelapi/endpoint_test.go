@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,7 +56,7 @@ func response(kind string, body io.Reader) *http.Response {
 func events(t testing.TB, body string) ([]modelapi.Event, bool, error) {
 	t.Helper()
 	x := begin(t, modelapi.Options{})
-	a, err := x.Answer(response("text/event-stream", oneByOne{strings.NewReader(body)}))
+	a, err := x.Answer(response("text/event-stream", iotest.OneByteReader(strings.NewReader(body))))
 	if err != nil {
 		return nil, false, err
 	}
@@ -69,10 +73,6 @@ func events(t testing.TB, body string) ([]modelapi.Event, bool, error) {
 	}
 	return list, x.Ended(), nil
 }
-
-type oneByOne struct{ r io.Reader }
-
-func (o oneByOne) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), 1)]) }
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestNoAnswer(t *testing.T) {
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	x := begin(t, modelapi.Options{Client: &http.Client{Transport: says(func(*http.Request) (*http.Response, error) {
-		return response("text/event-stream", endless(strings.Repeat(": "+strings.Repeat(".", 1<<20)+"\n", 2))), nil
+		return response("text/event-stream", streams.Repeat(": "+strings.Repeat(".", 1<<20)+"\n", math.MaxInt64)), nil
 	})}})
 	res, err := post(t, x, "http://model.test")
 	if err != nil {
@@ -238,10 +238,6 @@ func TestEndless(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-type endless string
-
-func (e endless) Read(p []byte) (int, error) { return copy(p, e), nil }
 
 func TestNames(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -396,12 +397,8 @@ func promptOf(c config.Agent, m modelChoice, windows *models.Resolver, servers s
 	}
 	w := windows.Window(m.upstream(), m.name, nil)
 	o := prompt.Options{Intro: c.Intro, Kind: c.Builtin, Extra: servers, SearchForced: c.SearchForced, MaxTokens: c.MaxOutput, Window: c.Window}
-	if o.MaxTokens == 0 {
-		o.MaxTokens = w.Output
-	}
-	if o.Window == 0 {
-		o.Window = w.Context
-	}
+	o.MaxTokens = cmp.Or(o.MaxTokens, w.Output)
+	o.Window = cmp.Or(o.Window, w.Context)
 	return prompt.Compose(o), nil
 }
 

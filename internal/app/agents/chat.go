@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -161,9 +162,7 @@ func (c *Chat) Close() error {
 // for each event, in order; it may be nil.
 func (c *Chat) Ask(ctx context.Context, question string, events func(Event)) (AskReport, error) {
 	session := c.Session
-	if session == "" {
-		session = c.private
-	}
+	session = cmp.Or(session, c.private)
 	r, err := c.askAgent(ctx, agent.Query{Text: question, Session: session, Events: func(e Event) {
 		switch e.Kind {
 		case agent.EventStep:

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func cloudModel(ctx context.Context, m modelChoice, c config.Agent, client *http
 			return nil, fmt.Errorf("vertex cannot be asked: %w", err)
 		}
 		project := firstSet(getenv, googleProjects)
-		if project == "" {
-			project = google.Project
-		}
+		project = cmp.Or(project, google.Project)
 		if project == "" {
 			return nil, errors.New("vertex cannot be asked: no project is named; set GOOGLE_CLOUD_PROJECT")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/agent"
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // What LLM_PROVIDER names is asked with the original's variables, whatever other keys are there.
@@ -30,9 +31,7 @@ func TestCloudsAreAskedByTheOriginalsVariables(t *testing.T) {
 	t.Cleanup(s.Close)
 	home := t.TempDir()
 	gcp := filepath.Join(home, "gcp.json")
-	if err := os.WriteFile(gcp, []byte(`{"type":"authorized_user","quota_project_id":"p","client_id":"c","refresh_token":"r"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, gcp, `{"type":"authorized_user","quota_project_id":"p","client_id":"c","refresh_token":"r"}`)
 	for _, name := range []string{"AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_SESSION_TOKEN", "GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCE_METADATA_HOST", "OPENAI_BASE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"} {
 		t.Setenv(name, "")
 	}

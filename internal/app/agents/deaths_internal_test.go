@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/window/breaker"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
@@ -88,9 +89,7 @@ func TestADeathOfMemoryHalvesTheWindowOfEveryProcess(t *testing.T) {
 		t.Errorf("a clean end leaves %v", left)
 	}
 	// When the minutes have been quiet the whole window counts.
-	if err := os.WriteFile(filepath.Join(l.dir, halvedName), fmt.Appendf(nil, `{"until":%q}`, time.Now().Add(-time.Second).Format(time.RFC3339Nano)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(l.dir, halvedName), fmt.Appendf(nil, `{"until":%q}`, time.Now().Add(-time.Second).Format(time.RFC3339Nano)))
 	if beside.Halved() || third.ratio() != 1 {
 		t.Error("the deadline that stands in the file has passed")
 	}
@@ -167,9 +166,7 @@ func FuzzMark(f *testing.F) {
 	f.Add([]byte(`{"owner":{"boot":"b","pid":1},"used":1,"limit":2}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		path := filepath.Join(t.TempDir(), "a"+markEnd)
-		if err := os.WriteFile(path, body, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, body)
 		m, _ := takeMark(path)
 		_ = m.memoryEvidence(liveMark{Source: "/a", Kills: 1})
 		if _, err := os.Stat(path); err == nil {

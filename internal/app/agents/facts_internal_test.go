@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/memory"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -132,9 +133,7 @@ func newFactsWorld(t *testing.T, more string) *factsWorld {
 	t.Setenv("FACTS_API_KEY", "key-of-the-facts-0123456789")
 	t.Setenv("OPENAI_API_KEY", "key-of-the-agents-0123456789")
 	text := fmt.Sprintf("[memory]\nfacts = true\nfacts_model = \"gpt-5-mini\"\nfacts_url = %q\nfacts_key = \"FACTS_API_KEY\"\n%s", w.model.url, more)
-	if err := os.WriteFile(filepath.Join(w.home, "config.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(w.home, "config.toml"), text)
 	w.app = factsApp(t, w.home)
 	return w
 }
@@ -443,9 +442,7 @@ func TestFactsSettings(t *testing.T) {
 	t.Setenv("EMPTY_KEY", "")
 	home := t.TempDir()
 	file := filepath.Join(home, "key")
-	if err := os.WriteFile(file, []byte("key-of-the-file-0123456789\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "key-of-the-file-0123456789\n")
 	for _, c := range []struct{ text, want, url string }{
 		{"facts = true\n", "names no model", ""},
 		{"facts = true\nfacts_model = \"openai/gpt-5-mini\"\n", "has no key", ""},
@@ -461,9 +458,7 @@ func TestFactsSettings(t *testing.T) {
 		{"facts = true\nfacts_model = \"qwen3\"\nfacts_url = \"http://127.0.0.1:1/v1\"\n", "", "http://127.0.0.1:1/v1"},
 	} {
 		text := "[memory]\n" + c.text + "[agents.reviewer]\nmodel = \"gpt-5.2\"\nkey_env = \"AGENT_KEY\"\n"
-		if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(home, "config.toml"), text)
 		app := factsApp(t, home)
 		s, err := app.Config.For("")
 		if err != nil {

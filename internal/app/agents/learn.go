@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,7 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	if err != nil {
 		return out, err
 	}
-	if o.TokensPerDay == 0 {
-		o.TokensPerDay = settings.Memory.FactsTokens
-	}
+	o.TokensPerDay = cmp.Or(o.TokensPerDay, settings.Memory.FactsTokens)
 	out.Model, out.DryRun = choice.String(), o.DryRun
 	m, err := memories.Open(app, memories.Options{})
 	if err != nil {

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func chooseModel(c config.Agent, override, baseURL string, u config.UpstreamSett
 	if baseURL != "" {
 		c.BaseURL, c.KeyEnv, c.Provider = strings.TrimRight(baseURL, "/"), "", ""
 		name := override
-		if name == "" {
-			name = c.Model
-		}
+		name = cmp.Or(name, c.Model)
 		provider, own := splitModel(name)
 		if provider != "anthropic" {
 			provider, own = "openai", name // behind a base URL a slash may belong to the name

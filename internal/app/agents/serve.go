@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,9 +136,7 @@ func describeAgent(o *openedAgent) string {
 	if text == "" && o.config.Builtin == mcp.ArgoCDName {
 		text = "Answers questions about Argo CD: applications, projects, application sets and clusters."
 	}
-	if text == "" {
-		text = "An agent of Plimsoll."
-	}
+	text = cmp.Or(text, "An agent of Plimsoll.")
 	if o.model.isStandin() {
 		text += " Its model is a stand-in that goes by keywords: nothing here is a real model."
 	}

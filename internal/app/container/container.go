@@ -9,6 +9,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,9 +53,7 @@ func Health(ctx context.Context, c *core.Core, o HealthOptions) error {
 	if o.Live {
 		path = "/healthz"
 	}
-	if o.Timeout == 0 {
-		o.Timeout = HealthTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, HealthTimeout)
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	err = listen.Asking("tcp", addr, secure, path)(ctx)

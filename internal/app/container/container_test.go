@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/app/container"
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func opened(t *testing.T, environ ...string) *core.Core {
@@ -100,9 +101,7 @@ func TestHealthOfADaemonThatIsNotThere(t *testing.T) {
 // The copy is the program, for everybody to run, over what an earlier start of the pod left there.
 func TestCopyTo(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "plimsoll"), []byte("half of it"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "plimsoll"), "half of it")
 	path, err := container.CopyTo(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -111,10 +110,7 @@ func TestCopyTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testfile.Read(t, own)
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s has %d bytes (%v), the program %d", path, len(got), err, len(want))

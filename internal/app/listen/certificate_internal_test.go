@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // writePair writes a certificate for a name, and its key.
@@ -37,9 +38,7 @@ func writePair(t *testing.T, chain, key, name string) {
 	}
 	for file, block := range map[string]*pem.Block{chain: {Type: "CERTIFICATE", Bytes: body}, key: {Type: "EC PRIVATE KEY", Bytes: secret}} {
 		// As what renews certificates does: the new file takes the name of the old one.
-		if err := os.WriteFile(file+".new", pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file+".new", pem.EncodeToMemory(block))
 		if err := os.Rename(file+".new", file); err != nil {
 			t.Fatal(err)
 		}

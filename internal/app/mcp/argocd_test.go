@@ -2,12 +2,12 @@ package mcp
 
 import (
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // What the argocd command knows of one server, its token above all, goes to no other one.
@@ -23,9 +23,7 @@ users:
 - {name: admin, auth-token: token-of-admin}
 - {name: reader, auth-token: token-of-reader}
 `
-	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "config"), file)
 	t.Setenv("ARGOCD_CONFIG_DIR", dir)
 	t.Setenv("HOME", dir)
 	t.Setenv("ARGOCD_AUTH_TOKEN", "token-of-the-shell")

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,9 +194,7 @@ func lookPath(name, dir, path string) (string, error) {
 		return found, nil
 	}
 	for _, d := range filepath.SplitList(path) {
-		if d == "" {
-			d = "."
-		}
+		d = cmp.Or(d, ".")
 		if found, err := exec.LookPath(filepath.Join(d, name)); err == nil {
 			return filepath.Abs(found)
 		}

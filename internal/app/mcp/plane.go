@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -283,9 +284,7 @@ func limitsOf(m config.MCPSettings) gateway.Limits {
 		Cap: max(m.MaxOutput, 0), MaxItems: m.MaxItems, PageItems: m.PageItems, MaxMedia: m.MaxMedia, MaxResult: m.MaxResult, Early: m.Early,
 		Timeout: m.Timeout,
 	}
-	if l.MaxItems == 0 {
-		l.MaxItems = -1
-	}
+	l.MaxItems = cmp.Or(l.MaxItems, -1)
 	return l
 }
 

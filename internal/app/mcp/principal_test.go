@@ -2,12 +2,12 @@ package mcp
 
 import (
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // Of gateways that begin at once every one has the key that stays: else what one keeps
@@ -30,10 +30,7 @@ func TestGatewaysThatBeginAtOnceHaveOneKey(t *testing.T) {
 		}
 		close(begin)
 		wg.Wait()
-		stays, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stays := testfile.Read(t, file)
 		for _, key := range keys {
 			if string(key) != string(stays) {
 				t.Fatal("keys differ")

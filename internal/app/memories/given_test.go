@@ -2,7 +2,6 @@ package memories_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/memtools"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
@@ -20,9 +20,7 @@ func opened(t *testing.T, settings string) (*core.Core, *memories.Memory) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, settings)
 	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + dir + "/state", "PLIMSOLL_CONFIG=" + file, "HOME=" + dir}, Dir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package memories
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -193,23 +194,15 @@ func (i *importing) add(text string, r memory.Record) {
 		i.out.Skipped++
 		return
 	}
-	if r.Kind == "" {
-		r.Kind = memory.KindNote
-	}
+	r.Kind = cmp.Or(r.Kind, memory.KindNote)
 	top := memory.OriginAgent
 	if i.o.Mine {
 		top = memory.OriginUser
 	}
-	if r.Origin == "" {
-		r.Origin = top
-	}
+	r.Origin = cmp.Or(r.Origin, top)
 	r.Origin = memory.Lowest(r.Origin, top)
-	if r.Namespace == "" {
-		r.Namespace = i.o.Namespace
-	}
-	if r.Source.Client == "" {
-		r.Source.Client = "import"
-	}
+	r.Namespace = cmp.Or(r.Namespace, i.o.Namespace)
+	r.Source.Client = cmp.Or(r.Source.Client, "import")
 	if r.Source.File == "" {
 		r.Source.File = limit.Clip(i.o.Name, 200)
 	}
@@ -338,9 +331,7 @@ func (i *importing) addMem0(text []byte) error {
 	for _, m := range list {
 		words := m.Memory
 		for _, other := range []string{m.Text, m.Data} {
-			if words == "" {
-				words = other
-			}
+			words = cmp.Or(words, other)
 		}
 		r := memory.Record{Source: memory.Source{Client: "mem0", Conversation: limit.Clip(m.Run, 200), Speaker: limit.Clip(m.User+m.Agent, 200)}}
 		for _, at := range []string{m.Updated, m.Created} {

@@ -71,26 +71,33 @@ func TestImportedTimes(t *testing.T) {
 	}
 }
 
-// TestImportsKeepWithinTheBounds: of an import that is more than the bounds the newest stay, what the user vouched for stays whole, and the
-// dry run says the same numbers before.
-func TestImportsKeepWithinTheBounds(t *testing.T) {
-	t.Parallel()
-	state := t.TempDir()
+// newMemory opens the memory of a user without settings; it is closed at the end.
+func newMemory(t *testing.T) (m *Memory, state string) {
+	t.Helper()
+	state = t.TempDir()
 	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + state, "PLIMSOLL_CONFIG=" + filepath.Join(state, "none.toml"), "HOME=" + state}, Dir: state})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(c, Options{})
+	m, err = Open(c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m, state
+}
+
+// TestImportsKeepWithinTheBounds: of an import that is more than the bounds the newest stay, what the user vouched for stays whole, and the
+// dry run says the same numbers before.
+func TestImportsKeepWithinTheBounds(t *testing.T) {
+	t.Parallel()
+	m, state := newMemory(t)
 	store, err := memory.Open(memory.Options{Dir: filepath.Join(state, Dir), MaxNamespace: limit.MiB, MaxRecords: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = m.Store.Close()
 	m.Store = store
-	defer m.Close()
 	var own []memory.Record
 	for i := range 100 {
 		own = append(own, memory.Record{Kind: memory.KindNote, Origin: memory.OriginUser, Namespace: UserNamespace, Text: fmt.Sprint("my own words ", i)})
@@ -170,16 +177,7 @@ func TestAnImportHasNotTooManyTexts(t *testing.T) {
 // TestAnImportedNoteCanBeEdited: it has the name of a file too, and is none of the files of agents.
 func TestAnImportedNoteCanBeEdited(t *testing.T) {
 	t.Parallel()
-	state := t.TempDir()
-	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + state, "PLIMSOLL_CONFIG=" + filepath.Join(state, "none.toml"), "HOME=" + state}, Dir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Open(c, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m, _ := newMemory(t)
 	if _, err := m.Import(t.Context(), strings.NewReader("- Releases are cut on Tuesdays\n"), ImportOptions{Name: "old.md"}); err != nil {
 		t.Fatal(err)
 	}
@@ -195,16 +193,7 @@ func TestAnImportedNoteCanBeEdited(t *testing.T) {
 // TestForgettingReachesFiles: what is forgotten leaves the notes of agents too.
 func TestForgettingReachesFiles(t *testing.T) {
 	t.Parallel()
-	state := t.TempDir()
-	c, err := core.New(core.Options{Environ: []string{"PLIMSOLL_STATE_DIR=" + state, "PLIMSOLL_CONFIG=" + filepath.Join(state, "none.toml"), "HOME=" + state}, Dir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Open(c, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
+	m, _ := newMemory(t)
 	r, err := m.Add(t.Context(), "", "The launch code is heron-7.")
 	if err != nil {
 		t.Fatal(err)

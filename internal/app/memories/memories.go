@@ -14,6 +14,7 @@
 package memories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -172,9 +173,7 @@ func (m *Memory) refuseAgent() error {
 
 // ProjectNamespace returns the namespace of the project that a directory belongs to; "" is the working directory.
 func ProjectNamespace(dir string) string {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	return "project/" + config.ProjectOf(dir).Key
 }
 

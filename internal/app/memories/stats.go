@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -84,9 +85,7 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, err
 	}
 	out := Stats{Stats: s, MaxBytes: int64(options.MaxBytes), Dir: options.Dir, Notes: Files{MaxFiles: notes.MaxFiles, MaxBytes: int64(notes.MaxTotal)}}
-	if out.MaxBytes == 0 {
-		out.MaxBytes = int64(memory.DefaultMaxBytes)
-	}
+	out.MaxBytes = cmp.Or(out.MaxBytes, int64(memory.DefaultMaxBytes))
 	settings, err := m.core.Config.For("")
 	if err != nil {
 		return out, err

@@ -2,7 +2,6 @@ package memories_test
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/testing/embedserver"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/testing/wait"
 )
 
@@ -22,9 +22,7 @@ func TestSearchByMeaning(t *testing.T) {
 	user := filepath.Join(dir, "config.toml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, user, text)
 	}
 	var warned []string
 	load := func() *core.Core {

@@ -231,9 +231,7 @@ func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	of := capture.Conversation{
 		Namespace: p.o.Namespace, Scope: e.Scope, Client: e.Speaker.Client, Run: p.o.Run, Name: e.Conversation,
 	}
-	if of.Client == "" {
-		of.Client = p.o.Client
-	}
+	of.Client = cmp.Or(of.Client, p.o.Client)
 	for _, text := range e.Recalled {
 		of.Recalled = append(of.Recalled, capture.Unwrap(text)...)
 	}
@@ -271,9 +269,7 @@ func (p *Plane) said(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Sa
 		case wire.Result:
 			call := e.Call(r, i, j)
 			s.Kind, s.Command = capture.Result, call.Command
-			if s.Tool == "" {
-				s.Tool = call.Tool
-			}
+			s.Tool = cmp.Or(s.Tool, call.Tool)
 		default:
 			continue // thoughts led to what was said; media has no words
 		}

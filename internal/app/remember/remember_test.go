@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/memory"
 	"github.com/plimsoll/plimsoll/internal/memory/capture"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/window/compact/checkpoint"
 	"github.com/plimsoll/plimsoll/internal/window/compact/extract"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
@@ -40,9 +41,7 @@ func newBench(t *testing.T, settings string) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.toml")
-	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, settings)
 	app, err := core.New(core.Options{Dir: dir, Environ: []string{"HOME=" + dir, "PLIMSOLL_STATE_DIR=" + filepath.Join(dir, "state"), "PLIMSOLL_CONFIG=" + file}})
 	if err != nil {
 		t.Fatal(err)
@@ -234,10 +233,7 @@ func TestSessionsOfRealClients(t *testing.T) {
 			t.Run(fmt.Sprintf("%s inside %v", name, inside), func(t *testing.T) {
 				b := newBench(t, "[memory]\non = true\n")
 				g := b.gateway(remember.Options{Inside: inside, Run: "run-1"}, 0)
-				text, err := os.ReadFile(filepath.Join("..", "..", "window", "client", "testdata", "sessions", name+".json"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testfile.Read(t, filepath.Join("..", "..", "window", "client", "testdata", "sessions", name+".json"))
 				var list []struct {
 					Headers map[string]string
 					Body    json.RawMessage

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -131,9 +132,7 @@ func (h *handed) check(name string, words []string, command bool) {
 		return
 	}
 	megabytes := max(h.memory, 0) / limit.MiB
-	if megabytes == 0 {
-		megabytes = usualMemory
-	}
+	megabytes = cmp.Or(megabytes, usualMemory)
 	how := strings.NewReplacer("{memory}", strconv.FormatInt(int64(megabytes), 10), "{pids}", strconv.Itoa(max(h.pids, 1)), "{name}", name).Replace(c.bound)
 	h.warn(name + " has work done outside of this run: what that takes is neither limited nor counted here, and not ended with it; to bound it: " + how)
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/tools/wrap"
 )
@@ -74,38 +73,12 @@ func (s *site) planEditors() error {
 	if len(files) == 0 || s.o.Editors == "" && !s.o.Yes && !s.o.DryRun && s.o.Ask == nil {
 		return nil
 	}
-	shorts := make([]string, len(files))
-	for i, path := range files {
-		shorts[i] = s.shortPath(path)
-	}
-	answer, err := s.answer(Question{
-		Flag: "editors", Text: "Run the agents that your editor starts in their limits (" + list(shorts, "and") + ")?",
-		About:   "Puts `plimsoll run --` before their commands. Comments and everything else stay.",
-		Answers: "Enter: yes; n: no", Given: s.o.Editors,
-	}, func() string {
-		var all strings.Builder
-		for _, path := range files {
-			if before, change, err := wrap.Preview(path, options); err == nil {
-				all.WriteString(wrap.Diff(path, before, change.After))
-			}
-		}
-		return all.String()
+	yes, err := s.planWrapped(whatEditors, files, options, Question{
+		Flag: "editors", Text: "Run the agents that your editor starts in their limits (" + s.shortPaths(files) + ")?",
+		About: "Puts `plimsoll run --` before their commands. Comments and everything else stay.", Given: s.o.Editors,
 	})
-	if err != nil || answer == "no" {
+	if err != nil || !yes {
 		return err
-	}
-	for _, path := range files {
-		before, change, err := wrap.Preview(path, options)
-		if err != nil {
-			s.failed(Change{What: whatEditors, File: path}, err)
-			continue
-		}
-		s.note(Change{What: whatEditors, File: path, Target: s.target(path), Diff: wrap.Diff(path, before, change.After)}, Changed, "")
-		s.steps = append(s.steps, step{
-			do:     func() error { _, err := wrap.Apply(path, options); return err },
-			back:   func() error { _, err := wrap.Undo(path, true); return err },
-			editor: path,
-		})
 	}
 	s.addNext("restart the editors whose agents were changed")
 	return nil

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // Settings of editors as people have them: with comments, trailing commas, keys that are nobody's business here.
@@ -75,10 +77,7 @@ func TestEditorsAgentsRunInTheirLimits(t *testing.T) {
 		".jetbrains/acp.json":             {`{"command": ` + self + `, "args": ["run", "--", "qwen"]}`},
 		".config/Code/User/settings.json": {`"args": ["run", "--", "npx", "-y", "@agentclientprotocol/codex-acp"]`},
 	} {
-		text, err := os.ReadFile(filepath.Join(h.home, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, filepath.Join(h.home, file))
 		for _, want := range wants {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s has no %q:\n%s", file, want, text)
@@ -106,10 +105,7 @@ func TestEditorsSettingsThatChangeMeanwhile(t *testing.T) {
 	h.o.Yes = true
 	h.do()
 	file := filepath.Join(h.home, ".config/zed/settings.json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, file)
 	h.write(file, strings.Replace(string(text), "One Dark", "Ayu", 1), 0o600)
 	for _, c := range h.undo().Changes {
 		if c.Action != Undone || c.Exact != (c.File != file) {

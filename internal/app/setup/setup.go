@@ -307,42 +307,62 @@ func (s *site) planServers(protected []string) error {
 	if len(files) == 0 {
 		return nil
 	}
-	shorts := make([]string, len(files))
-	for i, path := range files {
-		shorts[i] = s.shortPath(path)
+	yes, err := s.planWrapped(whatServers, files, s.wrapping(), Question{
+		Flag: "mcp", Text: "Put Plimsoll in front of the MCP servers in " + s.shortPaths(files) + "?",
+		About: "So that no result of a tool is too large: of large ones the agent gets the first page, and tools to read the rest.", Given: s.o.MCP,
+	})
+	if err != nil || !yes {
+		return err
 	}
-	answer, err := s.answer(Question{
-		Flag: "mcp", Text: "Put Plimsoll in front of the MCP servers in " + list(shorts, "and") + "?",
-		About:   "So that no result of a tool is too large: of large ones the agent gets the first page, and tools to read the rest.",
-		Answers: "Enter: yes; n: no", Given: s.o.MCP,
-	}, func() string {
+	s.undeferred = append(s.undeferred, undeferred...)
+	s.addNext("restart the clients whose MCP servers were changed")
+	return nil
+}
+
+// planWrapped asks whether the commands in files are to be wrapped, and plans that. It returns whether the answer was yes.
+func (s *site) planWrapped(what string, files []string, options wrap.Options, q Question) (bool, error) {
+	q.Answers = "Enter: yes; n: no"
+	answer, err := s.answer(q, func() string {
 		var all strings.Builder
 		for _, path := range files {
-			if before, change, err := wrap.Preview(path, s.wrapping()); err == nil {
+			if before, change, err := wrap.Preview(path, options); err == nil {
 				all.WriteString(wrap.Diff(path, before, change.After))
 			}
 		}
 		return all.String()
 	})
 	if err != nil || answer == "no" {
-		return err
+		return false, err
 	}
-	s.undeferred = append(s.undeferred, undeferred...)
 	for _, path := range files {
-		before, change, err := wrap.Preview(path, s.wrapping())
+		before, change, err := wrap.Preview(path, options)
 		if err != nil {
-			s.failed(Change{What: whatServers, File: path}, err)
+			s.failed(Change{What: what, File: path}, err)
 			continue
 		}
-		s.note(Change{What: whatServers, File: path, Target: s.target(path), Diff: wrap.Diff(path, before, change.After)}, Changed, "")
-		s.steps = append(s.steps, step{
-			do:      func() error { _, err := wrap.Apply(path, s.wrapping()); return err },
-			back:    func() error { _, err := wrap.Undo(path, false); return err },
-			wrapped: path,
-		})
+		s.note(Change{What: what, File: path, Target: s.target(path), Diff: wrap.Diff(path, before, change.After)}, Changed, "")
+		editor := what == whatEditors
+		planned := step{
+			do:   func() error { _, err := wrap.Apply(path, options); return err },
+			back: func() error { _, err := wrap.Undo(path, editor); return err },
+		}
+		if editor {
+			planned.editor = path
+		} else {
+			planned.wrapped = path
+		}
+		s.steps = append(s.steps, planned)
 	}
-	s.addNext("restart the clients whose MCP servers were changed")
-	return nil
+	return true, nil
+}
+
+// shortPaths names files in a sentence.
+func (s *site) shortPaths(files []string) string {
+	shorts := make([]string, len(files))
+	for i, path := range files {
+		shorts[i] = s.shortPath(path)
+	}
+	return list(shorts, "and")
 }
 
 func (s *site) wrapping() wrap.Options { return wrap.Options{Command: s.program} }

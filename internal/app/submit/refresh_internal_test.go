@@ -2,12 +2,12 @@ package submit
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -40,9 +40,7 @@ func TestSettled(t *testing.T) {
 		}
 		if c.report != nil {
 			body, _ := json.Marshal(c.report)
-			if err := os.WriteFile(filepath.Join(store.Folder("a"), jobs.ReportName), body, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, filepath.Join(store.Folder("a"), jobs.ReportName), body)
 		}
 		answer := jobs.Status{}
 		if c.answer != nil {

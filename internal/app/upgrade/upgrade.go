@@ -11,6 +11,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,9 +58,7 @@ type Found struct {
 // Check asks for the newest release and compares it with this program by the rules of semantic versions
 // (https://semver.org/#spec-item-11).
 func Check(ctx context.Context, o Options) (Found, error) {
-	if o.From == "" {
-		o.From = DefaultFrom
-	}
+	o.From = cmp.Or(o.From, DefaultFrom)
 	from, err := url.Parse(o.From)
 	if err != nil || from.Host == "" {
 		return Found{}, fmt.Errorf("%q is no address; write it as in %s", printable.Name(o.From), DefaultFrom)

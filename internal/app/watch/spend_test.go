@@ -2,7 +2,6 @@ package watch
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/watch/dashboard"
 	"github.com/plimsoll/plimsoll/internal/watch/runs"
 	"github.com/plimsoll/plimsoll/journal"
@@ -89,12 +89,7 @@ func TestPlanWords(t *testing.T) {
 // Today is what began today, by tool, with the budgets over all projects.
 func TestSpentToday(t *testing.T) {
 	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, ".config", "plimsoll"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".config", "plimsoll", "config.toml"), []byte("[budget]\nday = 20\nproject_day = 5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".config", "plimsoll", "config.toml"), "[budget]\nday = 20\nproject_day = 5\n")
 	c, err := core.New(core.Options{Environ: []string{"HOME=" + home, "PLIMSOLL_STATE_DIR=" + t.TempDir()}, Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

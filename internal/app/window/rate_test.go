@@ -5,13 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/app/core"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 	"github.com/plimsoll/plimsoll/journal"
 )
@@ -43,9 +43,7 @@ func TestRateQueueOfTheHost(t *testing.T) {
 			defer provider.Close()
 			dir := t.TempDir()
 			file := filepath.Join(dir, "user.toml")
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, file, c.text)
 			app, err := core.New(core.Options{Environ: []string{"HOME=" + dir, "PLIMSOLL_CONFIG=" + file, "PLIMSOLL_STATE_DIR=" + filepath.Join(dir, "state")}, Dir: dir})
 			if err != nil {
 				t.Fatal(err)

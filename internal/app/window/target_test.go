@@ -1,11 +1,11 @@
 package window
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/config"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A repository may lower the trigger, and set the target as it likes. Neither may make a pair
@@ -28,9 +28,7 @@ func TestAProjectCannotSwitchTheProxyOffByItsTarget(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "user.toml")
 		for name, text := range map[string]string{file: c.user, filepath.Join(dir, config.ProjectFile): c.project} {
-			if err := os.WriteFile(name, []byte("[window]\n"+text+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, name, "[window]\n"+text+"\n")
 		}
 		loaded, err := config.Load(config.Options{Environ: []string{"PLIMSOLL_CONFIG=" + file}, Dir: dir})
 		if err != nil {

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"os"
 	"regexp"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // recorded is an answer of the real server.
@@ -35,10 +36,7 @@ func alike(body string) string {
 
 func TestAnswersAreTheRecordedOnes(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("testdata/answers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testfile.Read(t, "testdata/answers.json")
 	var all map[string]recorded
 	if err := json.Unmarshal(raw, &all); err != nil {
 		t.Fatal(err)
@@ -171,10 +169,7 @@ func TestSmallAnswersAreTheRecordedOnes(t *testing.T) {
 		"/api/v1/applications?projects=nosuch":    "empty-list.json",
 		"/api/v1/applicationsets?projects=nosuch": "empty-list.json",
 	} {
-		want, err := os.ReadFile("testdata/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testfile.Read(t, "testdata/"+file)
 		got := ask(t, srv, asking{path: path})
 		if got.status != http.StatusOK || alike(string(got.body)) != alike(string(want)) {
 			t.Errorf("%s: %d\n got     %s\nrecorded %s", path, got.status, got.body, want)

@@ -11,6 +11,7 @@
 package stress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -96,18 +97,10 @@ func Run(ctx context.Context, t Target, o Options) (Report, error) {
 	if t.Call == nil {
 		return report, errors.New("stress: no Call: there is nothing to stress")
 	}
-	if o.Queries <= 0 {
-		o.Queries = DefaultQueries
-	}
-	if o.MaxPages <= 0 {
-		o.MaxPages = DefaultMaxPages
-	}
-	if o.MaxMatches <= 0 {
-		o.MaxMatches = DefaultMaxMatches
-	}
-	if o.MaxResponse <= 0 {
-		o.MaxResponse = DefaultMaxResponse
-	}
+	o.Queries = cmp.Or(max(o.Queries, 0), DefaultQueries)
+	o.MaxPages = cmp.Or(max(o.MaxPages, 0), DefaultMaxPages)
+	o.MaxMatches = cmp.Or(max(o.MaxMatches, 0), DefaultMaxMatches)
+	o.MaxResponse = cmp.Or(max(o.MaxResponse, 0), DefaultMaxResponse)
 	for _, s := range cases(o) {
 		c := &caseRun{target: t, o: o}
 		stop := c.sampleMemory()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/argocd/redact"
@@ -151,17 +150,7 @@ func walkDifferences(path string, before, after, shownBefore, shownAfter any, fo
 	b, bok := before.(map[string]any)
 	a, aok := after.(map[string]any)
 	if bok && aok {
-		keys := make([]string, 0, len(b)+len(a))
-		for k := range b {
-			keys = append(keys, k)
-		}
-		for k := range a {
-			if _, both := b[k]; !both {
-				keys = append(keys, k)
-			}
-		}
-		slices.Sort(keys)
-		for _, k := range keys {
+		for _, k := range keysOf(b, a) {
 			walkDifferences(strings.TrimPrefix(path+"."+k, "."), b[k], a[k], memberOf(shownBefore, k), memberOf(shownAfter, k), found)
 		}
 		return

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"runtime"
@@ -268,9 +269,7 @@ func (c *claude) planVertex() {
 			}
 		}
 		region := c.get("CLOUD_ML_REGION")
-		if region == "" {
-			region = "us-east5"
-		}
+		region = cmp.Or(region, "us-east5")
 		switch {
 		case strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
 			c.refuse("CLOUD_ML_REGION is no name of a region")
@@ -299,9 +298,7 @@ func (c *claude) planBedrock() {
 	if region == "" {
 		region = c.get("AWS_DEFAULT_REGION")
 	}
-	if region == "" {
-		region = "us-east-1"
-	}
+	region = cmp.Or(region, "us-east-1")
 	if strings.Trim(region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		c.refuse("AWS_REGION is no name of a region")
 		return

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -60,9 +61,7 @@ func planCodex(w *planner) {
 	}
 	w.passedOver(c.ignored)
 	provider := text(c.config["model_provider"])
-	if provider == "" {
-		provider = "openai"
-	}
+	provider = cmp.Or(provider, "openai")
 	table := object(object(c.config["model_providers"])[provider])
 	key, own := codexBase, text(c.config[codexBase])
 	var ownAuth bool

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/limit"
@@ -30,9 +31,7 @@ func planGoose(w *planner) {
 	name := get("GOOSE_PROVIDER")
 	found, ok := names[name]
 	if !ok {
-		if name == "" {
-			name = "none"
-		}
+		name = cmp.Or(name, "none")
 		w.refuse("goose's provider is %s; there are profiles of openai, anthropic and google", clip(name))
 		return
 	}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -175,9 +176,7 @@ func (o *openCode) addLimits(upstream string, p openCodeProvider) {
 		if decodeJSON(p.Models[name], &m) != nil {
 			continue
 		}
-		if m.ID == "" {
-			m.ID = name
-		}
+		m.ID = cmp.Or(m.ID, name)
 		o.addLimit(upstream, m.ID, m.Limit.Context, m.Limit.Output)
 	}
 }
@@ -305,9 +304,7 @@ func (o *openCode) addProviders(text []byte, name string) {
 // address returns a provider's own address, "" if it has none. readable is false if it has parts that only the tool can fill in.
 func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 	address = p.Options.BaseURL
-	if address == "" {
-		address = p.API
-	}
+	address = cmp.Or(address, p.API)
 	for range 8 {
 		before, rest, found := strings.Cut(address, "{env:")
 		name, after, closed := strings.Cut(rest, "}")

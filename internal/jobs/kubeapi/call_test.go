@@ -27,6 +27,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // TestMain is the exec plugin too: PLUGIN_PRINTS is what it prints, PLUGIN_COUNT the file in which it counts its calls, beside
@@ -285,9 +287,7 @@ func who(refused *atomic.Value) http.HandlerFunc {
 func TestTokenOfAFileRotates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	put := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, text)
 	}
 	put("one\n")
 	var refused atomic.Value
@@ -321,9 +321,7 @@ func TestTokenOfAFileRotates(t *testing.T) {
 func TestRefusedAfterAFault(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	put := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, text)
 	}
 	put("old")
 	var calls atomic.Int64

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // write makes a kubeconfig, which Open finds.
@@ -15,12 +17,7 @@ func write(t *testing.T, texts ...string) {
 	var list []string
 	for i, text := range texts {
 		path := filepath.Join(dir, string(rune('a'+i)), "config")
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 		list = append(list, path)
 	}
 	environment(t, "", strings.Join(list, string(filepath.ListSeparator)), "")
@@ -76,9 +73,7 @@ func TestHomeAndPod(t *testing.T) {
 		t.Errorf("without its files a pod has %v", err)
 	}
 	for name, text := range map[string]string{"token": "rotating\n", "namespace": "team-a", "ca.crt": authority(t)} {
-		if err := os.WriteFile(filepath.Join(account, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(account, name), text)
 	}
 	c, err := Open("", "")
 	if err != nil {
@@ -93,12 +88,7 @@ func TestHomeAndPod(t *testing.T) {
 	if _, err = Open("other", ""); err == nil || !strings.Contains(err.Error(), "leave it out for the cluster of this pod") {
 		t.Errorf("%v", err)
 	}
-	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".kube", "config"), []byte(plain), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(home, ".kube", "config"), plain)
 	if c, err = Open("", ""); err != nil || c.Context != "here" {
 		t.Errorf("the kubeconfig of the home does not count in a pod: %+v, %v", c, err)
 	}

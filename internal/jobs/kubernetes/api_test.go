@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/jobs/kubeapi"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -156,9 +156,7 @@ func start(t *testing.T, a *api, o Options) *Engine {
 	t.Cleanup(server.Close)
 	config := filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf("current-context: lab/one\ncontexts: [{name: lab/one, context: {cluster: c, namespace: agents}}]\nclusters: [{name: c, cluster: {server: %q}}]\n", server.URL)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, config, text)
 	t.Setenv("KUBECONFIG", config)
 	o.Open = func(context, namespace string) (*kubeapi.Cluster, error) {
 		c, err := kubeapi.Open(context, namespace)

@@ -4,10 +4,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,10 +42,7 @@ func right(r *http.Request) string {
 
 // The Role of the guide allows what the engine does, and nothing beside it.
 func TestRoleOfTheGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../../docs/kubernetes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := testfile.Read(t, "../../../docs/kubernetes.md")
 	_, rest, _ := strings.Cut(string(guide), "```yaml role\n")
 	text, _, _ := strings.Cut(rest, "```")
 	var role struct {

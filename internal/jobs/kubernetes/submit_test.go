@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/jobs"
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 // A job arrives as it was meant: its words as they are, what it needs, and its variables where who may read pods does not see them.
@@ -270,9 +271,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("it is unpacked by %s", text(init))
 	}
 	into := t.TempDir()
-	if err := os.WriteFile(filepath.Join(into, archiveKey), body, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(into, archiveKey), body)
 	run(t, into, "tar", "-xzf", archiveKey)
 	for name, want := range map[string]string{"a.txt": "one", "sub/run.sh": "#!/bin/sh\n", "new file": "x", "link": "one"} {
 		if got, err := os.ReadFile(filepath.Join(into, name)); string(got) != want {
@@ -289,9 +288,7 @@ func TestArchive(t *testing.T) {
 // Without git everything goes, but nothing that is no file, and no link leads out of what is packed.
 func TestArchiveWithoutGit(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "a"), "x")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "out")); err != nil {
 		t.Skip(err)
 	}
@@ -371,9 +368,7 @@ func TestCommit(t *testing.T) {
 			t.Errorf("%s is %q at %q, %v", remote, address, hash, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "change"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "change"), "")
 	refused("commit and push them")
 
 	// What the pod does with it, with a real git.

@@ -31,23 +31,31 @@ type Edit func(l Line) (body []byte, changed bool)
 // A process that dies on the way leaves each segment as it was or as it should be; [Archive.Sweep] removes the rest.
 func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
 	var out Rewritten
+	err := a.eachSegment(ctx, namespace, func(f *folder, name string) error {
+		return a.rewriteSegment(ctx, f, name, clean, edit, &out)
+	})
+	return out, err
+}
+
+// eachSegment calls do for each segment of a namespace, until ctx ends or do fails.
+func (a *Archive) eachSegment(ctx context.Context, namespace string, do func(f *folder, name string) error) error {
 	f, err := a.folderOf(namespace)
 	if err != nil {
-		return out, err
+		return err
 	}
 	segments, err := a.list(f.dir)
 	if err != nil {
-		return out, err
+		return err
 	}
 	for _, s := range segments {
 		if err := contextCause(ctx); err != nil {
-			return out, err
+			return err
 		}
-		if err := a.rewriteSegment(ctx, f, s.Name, clean, edit, &out); err != nil {
-			return out, err
+		if err := do(f, s.Name); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // rewriteSegment rewrites one segment if edit changes a line of it or, with clean, if it has damage, and adds the outcome to out. It waits
@@ -141,23 +149,13 @@ func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, er
 // WouldRewrite returns what [Archive.Rewrite] would do now. It changes nothing and waits for nobody.
 func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
 	var out Rewritten
-	f, err := a.folderOf(namespace)
-	if err != nil {
-		return out, err
-	}
-	segments, err := a.list(f.dir)
-	if err != nil {
-		return out, err
-	}
-	for _, s := range segments {
-		if err := contextCause(ctx); err != nil {
-			return out, err
+	err := a.eachSegment(ctx, namespace, func(f *folder, name string) error {
+		if err := a.wouldRewriteSegment(f, name, clean, edit, &out); err != nil {
+			return a.failed("read", err)
 		}
-		if err := a.wouldRewriteSegment(f, s.Name, clean, edit, &out); err != nil {
-			return out, a.failed("read", err)
-		}
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // wouldRewriteSegment adds to out what rewriteSegment would do. It writes nothing and takes no lock.

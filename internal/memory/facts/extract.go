@@ -13,6 +13,7 @@
 package facts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,15 +117,9 @@ func New(o Options) (*Extractor, error) {
 	if o.Dir == "" || o.Model == nil || o.Store == nil {
 		return nil, errors.New("facts: a directory, a model and a store are needed")
 	}
-	if o.TokensPerDay <= 0 {
-		o.TokensPerDay = DefaultTokensPerDay
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.FirstPause <= 0 {
-		o.FirstPause = firstPause
-	}
+	o.TokensPerDay = cmp.Or(max(o.TokensPerDay, 0), DefaultTokensPerDay)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
+	o.FirstPause = cmp.Or(max(o.FirstPause, 0), firstPause)
 	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay), seen: NewSeen(o.Dir, 0)}, nil
 }
 

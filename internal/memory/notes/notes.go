@@ -78,12 +78,8 @@ func Open(o Options) (*Dir, error) {
 	if o.Dir == "" {
 		return nil, errors.New("notes: no directory is given")
 	}
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = MaxFiles
-	}
-	if o.MaxTotal <= 0 {
-		o.MaxTotal = MaxTotal
-	}
+	o.MaxFiles = cmp.Or(max(o.MaxFiles, 0), MaxFiles)
+	o.MaxTotal = cmp.Or(max(o.MaxTotal, 0), MaxTotal)
 	return &Dir{o: o}, nil
 }
 

@@ -1,6 +1,7 @@
 package proctree
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -103,15 +104,9 @@ func New(o Options) (*Tree, error) {
 	if o.Root < 0 || o.Root == 0 && o.Cookie == "" {
 		return nil, fmt.Errorf("proctree: root %d: want the PID of a process, or a cookie to search by", o.Root)
 	}
-	if o.MaxMembers <= 0 {
-		o.MaxMembers = DefaultMaxMembers
-	}
-	if o.MaxOpenFiles == 0 {
-		o.MaxOpenFiles = DefaultMaxOpenFiles
-	}
-	if o.PreciseLargest <= 0 {
-		o.PreciseLargest = DefaultPreciseLargest
-	}
+	o.MaxMembers = cmp.Or(max(o.MaxMembers, 0), DefaultMaxMembers)
+	o.MaxOpenFiles = cmp.Or(o.MaxOpenFiles, DefaultMaxOpenFiles)
+	o.PreciseLargest = cmp.Or(max(o.PreciseLargest, 0), DefaultPreciseLargest)
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur/4 < uint64(max(o.MaxOpenFiles, 0)) {
 		o.MaxOpenFiles = int(files.Cur / 4)
@@ -128,9 +123,7 @@ func New(o Options) (*Tree, error) {
 		dirents:  make([]byte, 8<<10),
 		buf:      make([]byte, 4<<10),
 	}
-	if t.procDir == "" {
-		t.procDir = "/proc"
-	}
+	t.procDir = cmp.Or(t.procDir, "/proc")
 	if t.self == 0 {
 		t.self = os.Getpid()
 	}

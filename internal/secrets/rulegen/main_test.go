@@ -2,10 +2,11 @@ package main
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 func TestFormatsOfARule(t *testing.T) {
@@ -36,9 +37,7 @@ func TestTheTableComesFromBothListsAndOurs(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, name, text)
 		return name
 	}
 	gitleaks := write("gitleaks.toml", "[[rules]]\nid = \"a\"\nregex = '''\\baaa_[a-z0-9]{30}\\b'''\n")
@@ -47,10 +46,7 @@ func TestTheTableComesFromBothListsAndOurs(t *testing.T) {
 	if err := generate(gitleaks, dir, "2026-01-02", out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, out)
 	for _, want := range []string{"\naaa_ alnum 20 0\n", "\nbbb_ alnum 20 0\n", "\nsk- url 20 0\n", "2026-01-02"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -64,10 +60,7 @@ func TestTheTableComesFromBothListsAndOurs(t *testing.T) {
 // Nobody has edited the table by hand, as far as can be known without the lists.
 func TestTheTableHasOurOwnFormats(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../tokens.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, "../tokens.txt")
 	table, _, err := parseTable(string(text))
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,13 @@ package golden
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plimsoll/plimsoll/internal/testing/testfile"
 )
 
 type inner struct {
@@ -63,9 +64,7 @@ func TestCheckShowsTheLinesThatDiffer(t *testing.T) {
 		t.Skip("-update compares nothing")
 	}
 	file := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(file, []byte("one\ntwo\nthree\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "one\ntwo\nthree\n")
 	r := &recorder{TB: t}
 	if Check(r, file, "one\ntwo\nthree\n"); r.failures != nil {
 		t.Errorf("the same text: %q", r.failures)

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -62,9 +63,7 @@ func (f Fault) replaceAnswer(s *stream, p *Provider, r *Request) bool {
 		return true
 	case HTML:
 		s.Status = f.Status
-		if s.Status == 0 {
-			s.Status = http.StatusBadGateway
-		}
+		s.Status = cmp.Or(s.Status, http.StatusBadGateway)
 		page := "<!DOCTYPE html>\n<html><head><title>Bad gateway</title></head><body><h1>Bad gateway</h1></body></html>\n"
 		s.W.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		s.W.WriteHeader(s.Status)
@@ -85,9 +84,7 @@ func (f Fault) replaceAnswer(s *stream, p *Provider, r *Request) bool {
 		return true
 	case ServerErr:
 		s.Status = f.Status
-		if s.Status == 0 {
-			s.Status = http.StatusInternalServerError
-		}
+		s.Status = cmp.Or(s.Status, http.StatusInternalServerError)
 		kind := "server_error"
 		if r.Dialect == wire.Messages {
 			kind = "api_error"
@@ -109,9 +106,7 @@ func (f Fault) disturb(s *stream, text string) {
 		s.Raw("data: {\"broken\": \ndata: \xff\xfe{{{\n\n: a comment\n\nevent: nothing\n\n")
 	case f.Kind == HugeEvent && s.Events == 0:
 		size := f.Bytes
-		if size == 0 {
-			size = 2 << 20
-		}
+		size = cmp.Or(size, 2<<20)
 		s.Raw(": " + strings.Repeat(".", size) + "\n\n") // a comment
 	}
 }

@@ -14,6 +14,7 @@
 package scripted
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -116,9 +117,7 @@ func New(o Options) *Provider {
 	if o.Tokenizer == nil {
 		o.Tokenizer = Simple
 	}
-	if o.RecordBytes == 0 {
-		o.RecordBytes = DefaultRecordBytes
-	}
+	o.RecordBytes = cmp.Or(o.RecordBytes, DefaultRecordBytes)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -83,9 +84,7 @@ func (x *exchange) unknownFields(json.RawMessage) (body, error) {
 func (x *exchange) toolError(arguments json.RawMessage) (body, error) {
 	var a struct{ Text string }
 	_ = json.Unmarshal(arguments, &a)
-	if a.Text == "" {
-		a.Text = "it failed, as asked"
-	}
+	a.Text = cmp.Or(a.Text, "it failed, as asked")
 	return x.failed(a.Text), nil
 }
 

@@ -3,7 +3,6 @@ package toolserver
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,17 +17,10 @@ const greeting = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"proto
 // lineAfterLine sends a call to a server on standard streams and returns all that it prints.
 func lineAfterLine(t *testing.T, call string, last string) (string, error) {
 	t.Helper()
-	in, w := io.Pipe()
-	r, out := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := New(Options{}).ServeStdio(context.Background(), in, out)
-		_ = out.Close()
-		ended <- err
-	}()
-	go func() { _, _ = io.WriteString(w, greeting+"\n"+call+"\n") }()
+	p := New(Options{}).Pipe()
+	go func() { _, _ = io.WriteString(p.Stdin, greeting+"\n"+call+"\n") }()
 	var all strings.Builder
-	s := bufio.NewReader(r)
+	s := bufio.NewReader(p.Stdout)
 	for {
 		line, err := s.ReadString('\n')
 		all.WriteString(line)
@@ -36,9 +28,9 @@ func lineAfterLine(t *testing.T, call string, last string) (string, error) {
 			break
 		}
 	}
-	_ = w.Close()
-	go func() { _, _ = io.Copy(io.Discard, r) }()
-	return all.String(), <-ended
+	_ = p.Stdin.Close()
+	go func() { _, _ = io.Copy(io.Discard, p.Stdout) }()
+	return all.String(), p.Wait()
 }
 
 func callOf(name, arguments string) string {

@@ -81,19 +81,12 @@ func again(t *testing.T, c chan string, change func()) string {
 }
 
 func overStdio(t *testing.T, s *Server) mcp.Transport {
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := s.ServeStdio(context.Background(), in, out)
-		_ = out.Close()
-		done <- err
-	}()
+	p := s.Pipe()
 	t.Cleanup(func() {
-		_ = toServer.Close()
-		<-done
+		_ = p.Stdin.Close()
+		_ = p.Wait()
 	})
-	return &mcp.IOTransport{Reader: fromServer, Writer: toServer}
+	return &mcp.IOTransport{Reader: p.Stdout, Writer: p.Stdin}
 }
 
 func overHTTP(t *testing.T, s *Server) mcp.Transport {

@@ -13,6 +13,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -103,9 +104,7 @@ type Server struct {
 
 // New returns a Server.
 func New(o Options) *Server {
-	if o.Name == "" {
-		o.Name = "toolserver"
-	}
+	o.Name = cmp.Or(o.Name, "toolserver")
 	s := &Server{
 		o: o, key: make([]byte, 32),
 		sessions: make(map[string]*session), standing: make(map[*session]bool),

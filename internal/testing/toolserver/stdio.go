@@ -13,6 +13,37 @@ import (
 // maxMessage bounds a message of a client, in bytes.
 const maxMessage = 32 << 20
 
+// Piped is a server on pipes, in the place of a process that a client starts.
+type Piped struct {
+	Stdin  io.WriteCloser
+	Stdout io.ReadCloser
+	Kill   context.CancelFunc
+	ended  chan struct{}
+	fault  error
+}
+
+// Pipe serves one client until Stdin is closed, a fault ends it or it is killed; then Stdout ends.
+func (s *Server) Pipe() *Piped {
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	ctx, kill := context.WithCancel(context.Background())
+	p := &Piped{Stdin: stdin, Stdout: stdout, Kill: kill, ended: make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		p.fault = s.ServeStdio(ctx, in, out)
+		_ = out.Close()
+		_ = in.Close()
+		kill()
+	}()
+	return p
+}
+
+// Wait returns when the server has ended, with the error of ServeStdio.
+func (p *Piped) Wait() error {
+	<-p.ended
+	return p.fault
+}
+
 // ServeStdio serves one client on in and out until in ends, and then returns nil; ErrCut
 // and ErrDied say that a fault ended it, whereupon its caller closes out.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {

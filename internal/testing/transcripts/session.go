@@ -1,6 +1,7 @@
 package transcripts
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -62,19 +63,11 @@ type step struct {
 
 // NewSession returns a session at turn 0.
 func NewSession(o SessionOptions) *Session {
-	if o.ResultBytes == 0 {
-		o.ResultBytes = DefaultResultBytes
-	}
-	if o.SystemBytes == 0 {
-		o.SystemBytes = DefaultSystemBytes
-	}
-	if o.UserEvery == 0 {
-		o.UserEvery = DefaultUserEvery
-	}
+	o.ResultBytes = cmp.Or(o.ResultBytes, DefaultResultBytes)
+	o.SystemBytes = cmp.Or(o.SystemBytes, DefaultSystemBytes)
+	o.UserEvery = cmp.Or(o.UserEvery, DefaultUserEvery)
 	o.Parallel = max(1, o.Parallel)
-	if o.MaxOutput == 0 {
-		o.MaxOutput = 8192
-	}
+	o.MaxOutput = cmp.Or(o.MaxOutput, 8192)
 	if o.Model == "" {
 		o.Model = map[wire.Dialect]string{wire.Chat: "gpt-5.1", wire.Responses: "gpt-5.1-codex", wire.Messages: "claude-sonnet-4-5", wire.Gemini: "gemini-2.5-pro", wire.Converse: "anthropic.claude-sonnet-4-5-20250929-v1:0"}[o.Dialect]
 	}

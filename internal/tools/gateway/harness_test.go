@@ -74,19 +74,9 @@ func newSpool(t testing.TB, j *journal.Journal) *spool.Spool {
 func dialStdio(ts *toolserver.Server) func(gateway.Dialing) mcptransport.Peer {
 	return func(d gateway.Dialing) mcptransport.Peer {
 		return mcpclient.Stdio(mcpclient.StdioOptions{Name: "test", Shared: d.Shared, Launch: func(context.Context) (*mcpclient.Process, error) {
-			in, stdin := io.Pipe()
-			stdout, out := io.Pipe()
-			ctx, kill := context.WithCancel(context.Background())
-			ended := make(chan error, 1)
-			go func() {
-				err := ts.ServeStdio(ctx, in, out)
-				_ = out.Close()
-				_ = in.Close()
-				ended <- err
-			}()
-			return &mcpclient.Process{Stdin: stdin, Stdout: stdout, PID: 1, Kill: kill, Wait: func() (mcpclient.Exit, error) {
-				<-ended
-				kill()
+			p := ts.Pipe()
+			return &mcpclient.Process{Stdin: p.Stdin, Stdout: p.Stdout, PID: 1, Kill: p.Kill, Wait: func() (mcpclient.Exit, error) {
+				_ = p.Wait()
 				return mcpclient.Exit{}, nil
 			}}, nil
 		}})

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -24,15 +25,9 @@ type View struct {
 // names returns the names of the tools, with the defaults for those that are missing.
 func (v *View) names() Names {
 	n := v.Names
-	if n.Page == "" {
-		n.Page = DefaultNames.Page
-	}
-	if n.Search == "" {
-		n.Search = DefaultNames.Search
-	}
-	if n.Query == "" {
-		n.Query = DefaultNames.Query
-	}
+	n.Page = cmp.Or(n.Page, DefaultNames.Page)
+	n.Search = cmp.Or(n.Search, DefaultNames.Search)
+	n.Query = cmp.Or(n.Query, DefaultNames.Query)
 	return n
 }
 

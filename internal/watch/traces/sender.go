@@ -13,6 +13,7 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,21 +112,13 @@ func Start(o Options) (*Sender, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("what was sent of traces is written down in %s: %w", dir, err)
 	}
-	if o.MaxQueue == 0 {
-		o.MaxQueue = DefaultMaxQueue
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.MaxQueue = cmp.Or(o.MaxQueue, DefaultMaxQueue)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	if o.every == 0 {
-		o.every = time.Second
-	}
-	if o.backoff == 0 {
-		o.backoff = time.Second
-	}
+	o.every = cmp.Or(o.every, time.Second)
+	o.backoff = cmp.Or(o.backoff, time.Second)
 	host, _ := os.Hostname()
 	s := &Sender{o: o, to: to, client: newClient(o.Timeout), envelope: newEnvelope(o.Version, host), queue: newQueue(o.MaxQueue), failing: map[string]bool{}, closing: make(chan struct{})}
 	reading, stop := context.WithCancel(context.Background())

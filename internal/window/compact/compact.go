@@ -13,6 +13,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -151,15 +152,9 @@ type Compactor struct {
 
 // New returns a Compactor. Without a Summarizer the style Model becomes Extractive.
 func New(o Options) *Compactor {
-	if o.MinMessages <= 0 {
-		o.MinMessages = DefaultMinMessages
-	}
-	if o.SummaryBudget <= 0 {
-		o.SummaryBudget = DefaultSummaryBudget
-	}
-	if o.SummaryTimeout <= 0 {
-		o.SummaryTimeout = DefaultSummaryTimeout
-	}
+	o.MinMessages = cmp.Or(max(o.MinMessages, 0), DefaultMinMessages)
+	o.SummaryBudget = cmp.Or(max(o.SummaryBudget, 0), DefaultSummaryBudget)
+	o.SummaryTimeout = cmp.Or(max(o.SummaryTimeout, 0), DefaultSummaryTimeout)
 	if o.Breaker == nil {
 		o.Breaker = &SummaryBreaker{}
 	}

@@ -13,6 +13,7 @@
 package loops
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -129,12 +130,8 @@ type Detector struct {
 
 // New makes a detector.
 func New(o Options) *Detector {
-	if o.Window <= 0 {
-		o.Window = DefaultWindow
-	}
-	if o.Identical <= 0 {
-		o.Identical = DefaultIdentical
-	}
+	o.Window = cmp.Or(max(o.Window, 0), DefaultWindow)
+	o.Identical = cmp.Or(max(o.Identical, 0), DefaultIdentical)
 	o.Identical = min(max(o.Identical, 2), MaxWindow)
 	o.Window = min(max(o.Window, o.Identical), MaxWindow)
 	return &Detector{o: o}

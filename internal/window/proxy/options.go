@@ -13,6 +13,7 @@
 package proxy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -265,12 +266,8 @@ func setDefaults(o *Options) {
 	if o.Target == 0 {
 		o.Target = fit.AutoTarget(o.Trigger)
 	}
-	if o.RetryTarget == 0 {
-		o.RetryTarget = max(DefaultRetryTarget, o.Target)
-	}
-	if o.Reserve <= 0 {
-		o.Reserve = DefaultReserve
-	}
+	o.RetryTarget = cmp.Or(o.RetryTarget, max(DefaultRetryTarget, o.Target))
+	o.Reserve = cmp.Or(max(o.Reserve, 0), DefaultReserve)
 	if o.Counter == nil {
 		o.Counter = tokens.NewCounter(tokens.Options{})
 	}

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,12 +62,8 @@ type Server struct {
 
 // New returns a server of these tools. The error names the tool and what is wrong with it.
 func New(o Options) (*Server, error) {
-	if o.MaxCalls <= 0 {
-		o.MaxCalls = DefaultMaxCalls
-	}
-	if o.Version == "" {
-		o.Version = "0.0.0"
-	}
+	o.MaxCalls = cmp.Or(max(o.MaxCalls, 0), DefaultMaxCalls)
+	o.Version = cmp.Or(o.Version, "0.0.0")
 	s := &Server{o: o, tools: make(map[string]*Tool, len(o.Tools)), under: map[*call]bool{}}
 	if err := s.prepare(); err != nil {
 		return nil, err

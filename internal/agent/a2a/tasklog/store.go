@@ -14,6 +14,7 @@
 package tasklog
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,15 +74,9 @@ type StoreOptions struct {
 }
 
 func (o *StoreOptions) setDefaults() {
-	if o.MaxTasks <= 0 {
-		o.MaxTasks = DefaultMaxTasks
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxStore
-	}
-	if o.MaxTask <= 0 {
-		o.MaxTask = DefaultMaxTask
-	}
+	o.MaxTasks = cmp.Or(max(o.MaxTasks, 0), DefaultMaxTasks)
+	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxStore)
+	o.MaxTask = cmp.Or(max(o.MaxTask, 0), DefaultMaxTask)
 	o.MaxTask = min(o.MaxTask, o.MaxBytes)
 	if o.MaxAge <= 0 {
 		o.MaxAge = DefaultMaxAge
@@ -292,24 +287,12 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.MaxEvents <= 0 {
-		o.MaxEvents = DefaultMaxEvents
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxReaders <= 0 {
-		o.MaxReaders = DefaultMaxReaders
-	}
-	if o.MaxLogs <= 0 {
-		o.MaxLogs = DefaultMaxLogs
-	}
-	if o.MaxTotal <= 0 {
-		o.MaxTotal = DefaultMaxTotal
-	}
-	if o.Keep <= 0 {
-		o.Keep = DefaultKeep
-	}
+	o.MaxEvents = cmp.Or(max(o.MaxEvents, 0), DefaultMaxEvents)
+	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
+	o.MaxReaders = cmp.Or(max(o.MaxReaders, 0), DefaultMaxReaders)
+	o.MaxLogs = cmp.Or(max(o.MaxLogs, 0), DefaultMaxLogs)
+	o.MaxTotal = cmp.Or(max(o.MaxTotal, 0), DefaultMaxTotal)
+	o.Keep = cmp.Or(max(o.Keep, 0), DefaultKeep)
 }
 
 // LogStats are the counts of one log. Events and Bytes count its records, First and Last are the

@@ -36,19 +36,12 @@ type pending struct {
 }
 
 func overPipe(t testing.TB, s *toolserver.Server) *pipePeer {
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
-	p := &pipePeer{out: toServer, open: make(map[jsonrpc.ID]*pending), ended: make(chan struct{})}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = s.ServeStdio(context.Background(), in, out)
-		_ = out.Close()
-	}()
-	go p.read(fromServer)
+	server := s.Pipe()
+	p := &pipePeer{out: server.Stdin, open: make(map[jsonrpc.ID]*pending), ended: make(chan struct{})}
+	go p.read(server.Stdout)
 	t.Cleanup(func() {
 		_ = p.Close()
-		<-served
+		_ = server.Wait()
 		<-p.ended
 	})
 	return p

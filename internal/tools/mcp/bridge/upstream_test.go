@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 	"github.com/plimsoll/plimsoll/internal/testing/toolserver"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/client"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
@@ -84,28 +86,8 @@ func (s *endless) Send(ctx context.Context, m transport.Message, to transport.Re
 	}
 	head := `{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"`
 	tail := `"}]},"id":` + string(m.Head.ID) + `}`
-	to.Receive(&transport.Frame{Head: []byte(head), Rest: io.MultiReader(io.LimitReader(letters{}, s.bytes), &tailReader{[]byte(tail)})})
+	to.Receive(&transport.Frame{Head: []byte(head), Rest: io.MultiReader(streams.Repeat("x", s.bytes), strings.NewReader(tail))})
 	to.Done(nil)
-}
-
-type letters struct{}
-
-func (letters) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
-}
-
-type tailReader struct{ left []byte }
-
-func (r *tailReader) Read(p []byte) (int, error) {
-	if len(r.left) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, r.left)
-	r.left = r.left[n:]
-	return n, nil
 }
 
 // TestConstantMemory: a result whose id comes last, which is edited to its very end, goes

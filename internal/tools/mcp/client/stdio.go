@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,15 +90,9 @@ type Server struct {
 
 // Stdio returns a Peer for the server that o launches.
 func Stdio(o StdioOptions) *Server {
-	if o.Grace <= 0 {
-		o.Grace = DefaultGrace
-	}
-	if o.StderrRate <= 0 {
-		o.StderrRate = DefaultStderrRate
-	}
-	if o.MaxFrame <= 0 {
-		o.MaxFrame = DefaultMaxFrame
-	}
+	o.Grace = cmp.Or(max(o.Grace, 0), DefaultGrace)
+	o.StderrRate = cmp.Or(max(o.StderrRate, 0), DefaultStderrRate)
+	o.MaxFrame = cmp.Or(max(o.MaxFrame, 0), DefaultMaxFrame)
 	s := &Server{
 		o: o, noise: newNoiseCounter(o.Name, o.Journal),
 		wake: make(chan struct{}, 1), space: make(chan struct{}), over: make(chan struct{}),

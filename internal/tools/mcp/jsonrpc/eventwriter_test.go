@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/sse"
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 )
 
 // FuzzEventWriter holds that what is written is read again.
@@ -18,7 +19,7 @@ func FuzzEventWriter(f *testing.F) {
 		flushed := 0
 		w := NewEventWriter(&b, func() error { flushed++; return nil })
 		n := min(int(at), len(data))
-		if err := w.Write(sse.Event{ID: id, Name: name}, data[:n], chunks(data[n:], seed)); err != nil {
+		if err := w.Write(sse.Event{ID: id, Name: name}, data[:n], streams.Pieces(data[n:], seed)); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Comment("still here"); err != nil {

@@ -4,33 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 )
-
-// chunks reads a text in pieces of the sizes that seed leads to.
-func chunks(text []byte, seed uint64) io.Reader {
-	return &chunked{text: text, rng: rand.New(rand.NewPCG(seed, 1))}
-}
-
-type chunked struct {
-	text []byte
-	rng  *rand.Rand
-}
-
-func (c *chunked) Read(p []byte) (int, error) {
-	if len(c.text) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, c.text[:min(len(c.text), 1+c.rng.IntN(9))])
-	c.text = c.text[n:]
-	if len(c.text) == 0 && c.rng.IntN(2) == 0 {
-		return n, io.EOF
-	}
-	return n, nil
-}
 
 // readLines gives all lines; those that are not whole end with "…".
 func readLines(t *testing.T, r *LineReader, hold int) []string {
@@ -124,30 +103,10 @@ func TestErrorOfTheStreamIsTold(t *testing.T) {
 	}
 }
 
-// endless gives n bytes and then a newline.
-type endless struct{ n int64 }
-
-func (e *endless) Read(p []byte) (int, error) {
-	if e.n < 0 {
-		return 0, io.EOF
-	}
-	if e.n == 0 {
-		e.n--
-		p[0] = '\n'
-		return 1, nil
-	}
-	n := int(min(int64(len(p)), e.n))
-	for i := range p[:n] {
-		p[i] = 'z'
-	}
-	e.n -= int64(n)
-	return n, nil
-}
-
 // A line of 256 MiB is held in two buffers: 64 KiB of head and 32 KiB of rest.
 func TestLongLineTakesTheBuffersAlone(t *testing.T) {
 	per := testing.AllocsPerRun(1, func() {
-		r := NewLineReader(&endless{n: 256 << 20}, 0)
+		r := NewLineReader(io.MultiReader(streams.Repeat("z", 256<<20), strings.NewReader("\n")), 0)
 		if _, _, err := r.Next(); err != nil {
 			t.Fatalf("Next: %v", err)
 		}
@@ -194,7 +153,7 @@ func FuzzLines(f *testing.F) {
 			}
 			want = append(want, string(part))
 		}
-		got := readLines(t, NewLineReader(chunks(text, seed), hold), hold)
+		got := readLines(t, NewLineReader(streams.Pieces(text, seed), hold), hold)
 		if len(got) != len(want) {
 			t.Fatalf("%q: lines %q, want %q", text, got, want)
 		}

@@ -22,19 +22,10 @@ import (
 // launch runs the test server on pipes, as a process would be.
 func launch(s *toolserver.Server) func(context.Context) (*client.Process, error) {
 	return func(context.Context) (*client.Process, error) {
-		in, toServer := io.Pipe()
-		fromServer, out := io.Pipe()
-		ctx, kill := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() {
-			err := s.ServeStdio(ctx, in, out)
-			_ = out.Close()
-			_ = in.Close()
-			done <- err
-		}()
+		p := s.Pipe()
 		return &client.Process{
-			Stdin: toServer, Stdout: fromServer, PID: 1, Kill: kill,
-			Wait: func() (client.Exit, error) { <-done; kill(); return client.Exit{}, nil },
+			Stdin: p.Stdin, Stdout: p.Stdout, PID: 1, Kill: p.Kill,
+			Wait: func() (client.Exit, error) { _ = p.Wait(); return client.Exit{}, nil },
 		}, nil
 	}
 }

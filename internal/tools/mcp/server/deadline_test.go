@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
 
@@ -53,7 +54,7 @@ func TestTheLastBytesHaveATimeoutOfTheirOwn(t *testing.T) {
 				}
 				s.open.Go(func() {
 					head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"text":"`, m.Head.ID)
-					to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(&filler{left: 100_000}, strings.NewReader(`"}}`), late(2*timeout))})
+					to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(streams.Repeat("x", 100_000), strings.NewReader(`"}}`), late(2*timeout))})
 					to.Done(nil)
 				})
 				return true

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/internal/testing/streams"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/jsonrpc"
 	"github.com/plimsoll/plimsoll/internal/tools/mcp/transport"
 )
@@ -90,10 +90,10 @@ func (s *server) answer(ctx context.Context, m transport.Message, to transport.R
 		to.Receive(frame(`{"jsonrpc":"2.0","id":%s,"result":{"notes":%d}}`, id, n))
 	case "big":
 		head := fmt.Appendf(nil, "{\"jsonrpc\":\"2.0\",\n\"id\":%s,\"result\":{\"text\":\"", id)
-		to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, strings.NewReader("\"}\r\n,\"x\":1\n}"))})
+		to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(streams.Repeat("x", int64(n)), strings.NewReader("\"}\r\n,\"x\":1\n}"))})
 	case "cut":
 		head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"text":"`, id)
-		to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(&filler{left: n}, failing{})})
+		to.Receive(&transport.Frame{Head: head, Rest: io.MultiReader(streams.Repeat("x", int64(n)), failing{})})
 	case "ask": // of the client, on no stream that the server knows
 		select {
 		case <-s.listened: // the endpoint listens beside the first request
@@ -170,20 +170,6 @@ func (s *server) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	s.open.Wait()
 	return nil
-}
-
-var letters = bytes.Repeat([]byte{'x'}, 32<<10)
-
-// filler gives n letters.
-type filler struct{ left int }
-
-func (f *filler) Read(p []byte) (int, error) {
-	if f.left == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), f.left)], letters)
-	f.left -= n
-	return n, nil
 }
 
 type failing struct{}

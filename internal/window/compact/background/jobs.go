@@ -8,6 +8,7 @@
 package background
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -123,12 +124,8 @@ type Jobs struct {
 
 // New returns Jobs. Close ends them.
 func New(o Options) *Jobs {
-	if o.AtOnce <= 0 {
-		o.AtOnce = DefaultAtOnce
-	}
-	if o.Deadline <= 0 {
-		o.Deadline = DefaultDeadline
-	}
+	o.AtOnce = cmp.Or(max(o.AtOnce, 0), DefaultAtOnce)
+	o.Deadline = cmp.Or(max(o.Deadline, 0), DefaultDeadline)
 	ctx, end := context.WithCancel(context.Background())
 	return &Jobs{o: o, ctx: ctx, end: end, busy: map[string]bool{}}
 }

@@ -15,6 +15,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -99,18 +100,10 @@ type Stats struct {
 
 // Open returns the store in a directory, which it creates, with its key, if need be and brings within its bounds.
 func Open(o Options) (*Store, error) {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = DefaultMaxFiles
-	}
-	if o.MaxAge <= 0 {
-		o.MaxAge = DefaultMaxAge
-	}
-	if o.MemoryBytes <= 0 {
-		o.MemoryBytes = DefaultMemoryBytes
-	}
+	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
+	o.MaxFiles = cmp.Or(max(o.MaxFiles, 0), DefaultMaxFiles)
+	o.MaxAge = cmp.Or(max(o.MaxAge, 0), DefaultMaxAge)
+	o.MemoryBytes = cmp.Or(max(o.MemoryBytes, 0), DefaultMemoryBytes)
 	s := &Store{o: o, memory: memory{max: o.MemoryBytes}, listing: map[Scope]*listing{}}
 	if o.Dir == "" {
 		s.key = make([]byte, keyBytes)
