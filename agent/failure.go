@@ -161,7 +161,7 @@ func (e *TooLargeError) largestPart() string {
 	case RoleTool:
 		who = "a result"
 		if e.Tool != "" {
-			who += " of " + clipText(e.Tool, 64)
+			who += " of " + limit.Short(e.Tool, 64)
 		}
 	}
 	return fmt.Sprintf("message %d of %d (%s)", e.Place, e.Of, who)
@@ -196,6 +196,3 @@ func (p *compactionPass) tooLarge(large *compact.DoesNotFit) error {
 	}
 	return e
 }
-
-// clipText returns at most about n bytes of a text, cut between runes.
-func clipText(s string, n int) string { return limit.Short(s, n) }

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/fit"
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 	"github.com/plimsoll/plimsoll/journal"
+	"github.com/plimsoll/plimsoll/limit"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -295,7 +296,7 @@ func (p *compactionPass) compact(goal compact.Goal) error {
 	p.result.Summary.Input += res.SummaryIn
 	p.result.Summary.Output += res.SummaryOut
 	if res.SummaryError != nil {
-		p.did("the model wrote no summary (%s)", clipText(res.SummaryError.Error(), 120))
+		p.did("the model wrote no summary (%s)", limit.Short(res.SummaryError.Error(), 120))
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*compact.DoesNotFit](err); ok || p.ctx.Err() != nil {

@@ -98,7 +98,7 @@ func upstreamOf(info ModelInfo) string {
 func (c *core) summarised(s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {
-		e.Error = clipText(s.Err.Error(), 200)
+		e.Error = limit.Short(s.Err.Error(), 200)
 	}
 	c.note(e)
 }

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Bounds of a request beside its size. Decoded, each value costs about a hundred
@@ -137,7 +138,7 @@ func checkDecodes[T any](body []byte) error {
 		Params *T `json:"params"`
 	}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return sdk.NewError(sdk.ErrInvalidParams, "params: "+clipText(err.Error(), 256))
+		return sdk.NewError(sdk.ErrInvalidParams, "params: "+limit.Clip(err.Error(), 256))
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func checkListParams(body []byte) error {
 		} `json:"params"`
 	}
 	if err := json.Unmarshal(body, &call); err != nil {
-		return sdk.NewError(sdk.ErrInvalidParams, "params: "+clipText(err.Error(), 256))
+		return sdk.NewError(sdk.ErrInvalidParams, "params: "+limit.Clip(err.Error(), 256))
 	}
 	if n := call.Params.PageSize; n != nil && (*n < 1 || *n > maxPageSize) {
 		return badPageSize(*n)
@@ -165,7 +166,7 @@ func checkListParams(body []byte) error {
 }
 
 func badTimestamp(text string) error {
-	return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("statusTimestampAfter: %q is no time of RFC 3339", clipText(text, 32)))
+	return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("statusTimestampAfter: %q is no time of RFC 3339", limit.Clip(text, 32)))
 }
 
 // camelDepth is the depth in a request down to which A2A has fields: params, message, parts, a part, and the same of a configuration.

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/agent"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // Executor does the work of tasks.
@@ -101,7 +102,7 @@ func question(m *sdk.Message) string {
 	for _, p := range m.Parts {
 		name := "a file"
 		if p.Filename != "" {
-			name = fmt.Sprintf("the file %q", clipText(p.Filename, maxID))
+			name = fmt.Sprintf("the file %q", limit.Clip(p.Filename, maxID))
 		}
 		kind := p.MediaType
 		kind = cmp.Or(kind, "of unknown type")
@@ -119,9 +120,9 @@ func question(m *sdk.Message) string {
 				parts = append(parts, fmt.Sprintf("Text that came with the message as %s:\n%s", name, c))
 				continue
 			}
-			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, %d bytes. Its content can't be read here.]", name, clipText(kind, 64), len(c)))
+			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, %d bytes. Its content can't be read here.]", name, limit.Clip(kind, 64), len(c)))
 		case sdk.URL:
-			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, at %s. It was not fetched.]", name, clipText(kind, 64), clipText(string(c), int(maxURL))))
+			parts = append(parts, fmt.Sprintf("[With the message came %s, %s, at %s. It was not fetched.]", name, limit.Clip(kind, 64), limit.Clip(string(c), int(maxURL))))
 		}
 	}
 	return strings.Join(parts, "\n\n")
@@ -200,7 +201,7 @@ func (o *answerStream) event(e agent.Event) {
 		}
 	default:
 		e.Text = cmp.Or(e.Text, e.Err)
-		about[metadataText] = clipText(e.Text, maxChunk)
+		about[metadataText] = limit.Clip(e.Text, maxChunk)
 	}
 	o.emit(statusEvent(o.x, sdk.TaskStateWorking, "", about))
 }
@@ -218,7 +219,7 @@ func (o *answerStream) clipChunk(e agent.Event) (string, bool) {
 	if was >= maxOutput {
 		return "", false
 	}
-	text := clipText(e.Text, min(maxChunk, maxOutput-was))
+	text := limit.Clip(e.Text, min(maxChunk, maxOutput-was))
 	o.shown[e.Call.ID] = was + max(len(text), 1)
 	if o.shown[e.Call.ID] >= maxOutput {
 		text += " [more is not shown]"
@@ -231,9 +232,9 @@ func callMetadata(c *agent.Call) map[string]any {
 	if c == nil {
 		return nil
 	}
-	out := map[string]any{"id": clipText(c.ID, maxID), "name": clipText(c.Name, maxID)}
+	out := map[string]any{"id": limit.Clip(c.ID, maxID), "name": limit.Clip(c.Name, maxID)}
 	if c.Arguments != "" {
-		out["arguments"] = clipText(c.Arguments, maxArguments)
+		out["arguments"] = limit.Clip(c.Arguments, maxArguments)
 	}
 	return out
 }
@@ -248,7 +249,7 @@ func (o *answerStream) setFinalState(ctx context.Context, r agent.Result) error 
 		metadataOutcome: string(r.Outcome), metadataSteps: r.Steps, metadataCalls: r.Calls,
 		metadataUsage: map[string]any{"input": r.Usage.Input, "cached": r.Usage.Cached, "output": r.Usage.Output},
 	}
-	detail := clipText(r.Detail, maxChunk)
+	detail := limit.Clip(r.Detail, maxChunk)
 	switch r.Outcome {
 	case agent.Completed, agent.StepLimit:
 		return o.x.Status(sdk.TaskStateCompleted, detail, about)

@@ -16,6 +16,8 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	sdklog "github.com/a2aproject/a2a-go/v2/log"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // The versions of the protocol, as requests name them.
@@ -125,7 +127,7 @@ func (s *Server) readBody(out *stream, r *http.Request) ([]byte, int, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && media != "application/a2a+json" {
 		return nil, http.StatusUnsupportedMediaType, sdk.NewError(sdk.ErrUnsupportedContentType, fmt.Sprintf(
-			"the request's Content-Type is %q: send application/json", clipText(r.Header.Get("Content-Type"), 64)))
+			"the request's Content-Type is %q: send application/json", limit.Clip(r.Header.Get("Content-Type"), 64)))
 	}
 	if err := checkShape(body); err != nil {
 		return nil, http.StatusBadRequest, sdk.NewError(sdk.ErrInvalidRequest, err.Error())
@@ -150,7 +152,7 @@ func versionOf(r *http.Request) (string, error) {
 		}
 	}
 	return "", sdk.NewError(sdk.ErrVersionNotSupported, fmt.Sprintf(
-		"A2A %q is not spoken here; %s and %s are", clipText(asked, 32), version10, version03))
+		"A2A %q is not spoken here; %s and %s are", limit.Clip(asked, 32), version10, version03))
 }
 
 // checkVersion returns an error for any version but 1.0 when the server serves only that.
@@ -229,7 +231,7 @@ func (s *Server) serveREST(out *stream, r *http.Request, path string, body []byt
 	}
 	if !s.isRoute(r.Method, path) {
 		s.refuse(out, http.StatusNotFound, nil, sdk.NewError(sdk.ErrMethodNotFound,
-			fmt.Sprintf("%s %s is no operation of A2A", r.Method, clipText(path, 128))))
+			fmt.Sprintf("%s %s is no operation of A2A", r.Method, limit.Clip(path, 128))))
 		return
 	}
 	s.counts.requests.Add(1)

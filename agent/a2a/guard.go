@@ -91,7 +91,7 @@ func (g *pushGuard) check(ctx context.Context, text string) error {
 	case err != nil:
 		return errors.New("it is no address")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("its scheme is %q: http and https are known", clipText(u.Scheme, 32))
+		return fmt.Errorf("its scheme is %q: http and https are known", limit.Clip(u.Scheme, 32))
 	case u.Hostname() == "":
 		return errors.New("it names no host")
 	case u.User != nil:

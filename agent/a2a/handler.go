@@ -15,7 +15,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/wireerror"
-	"github.com/plimsoll/plimsoll/limit"
 )
 
 // handler is the server in the form that the SDK's transports call.
@@ -157,6 +156,3 @@ func (s *Server) refuse(out *stream, status int, id json.RawMessage, err error) 
 	out.WriteHeader(status)
 	_, _ = out.Write(text) // a client that is gone needs no answer
 }
-
-// clipText returns at most bound bytes of a text, cut between characters.
-func clipText(text string, bound int) string { return limit.Clip(text, bound) }

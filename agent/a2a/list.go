@@ -14,6 +14,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // The sizes of a page of tasks (A2A 1.0, 3.1.4).
@@ -41,7 +42,7 @@ func (h handler) ListTasks(ctx context.Context, req *sdk.ListTasksRequest) (*sdk
 		req.Status = sdk.TaskStateUnspecified
 	}
 	if req.Status != sdk.TaskStateUnspecified && !slices.Contains(taskStates, req.Status) {
-		return nil, bad("status: %q is no state; these are: %s", clipText(string(req.Status), 64), stateNames())
+		return nil, bad("status: %q is no state; these are: %s", limit.Clip(string(req.Status), 64), stateNames())
 	}
 	if req.HistoryLength != nil && *req.HistoryLength < 0 {
 		return nil, bad("historyLength: it is %d; it is 0 or more", *req.HistoryLength)
@@ -118,7 +119,7 @@ func readListParameters(ctx context.Context, req *sdk.ListTasksRequest) error {
 	if text := query.Get("historyLength"); text != "" && req.HistoryLength == nil {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("historyLength: %q is no number", clipText(text, 32)))
+			return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf("historyLength: %q is no number", limit.Clip(text, 32)))
 		}
 		req.HistoryLength = &n
 	}

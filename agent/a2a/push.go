@@ -10,6 +10,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/a2a03"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // pushConfig is one push notification configuration of a task (A2A 1.0, section on push).
@@ -131,7 +132,7 @@ func (h handler) GetTaskPushConfig(ctx context.Context, req *sdk.GetTaskPushConf
 		}
 	}
 	return nil, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
-		"push notifications: task %s has no configuration %q", t.id, clipText(req.ID, 64)))
+		"push notifications: task %s has no configuration %q", t.id, limit.Clip(req.ID, 64)))
 }
 
 // ListTaskPushConfigs lists all configurations of a task: they fit one page.

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // metadataOutcome is the key of the outcome of a task in the metadata of its last status.
@@ -190,7 +191,7 @@ func (r *run) conclude(err, cause error) {
 	case err == nil:
 		t.end(sdk.TaskStateCompleted, "", nil)
 	default:
-		t.end(sdk.TaskStateFailed, clipText(err.Error(), 4<<10), outcome(outcomeFailed))
+		t.end(sdk.TaskStateFailed, limit.Clip(err.Error(), 4<<10), outcome(outcomeFailed))
 	}
 }
 

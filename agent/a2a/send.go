@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // maxID bounds the ids that clients make, in bytes.
@@ -152,7 +154,7 @@ func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []push
 	err = func() error {
 		if m.ContextID != "" && m.ContextID != t.contextID {
 			return sdk.NewError(sdk.ErrInvalidParams, fmt.Sprintf(
-				"task %s is of context %q, not of %q", t.id, clipText(t.contextID, 64), clipText(m.ContextID, 64)))
+				"task %s is of context %q, not of %q", t.id, limit.Clip(t.contextID, 64), limit.Clip(m.ContextID, 64)))
 		}
 		t.mu.Lock()
 		state := t.content.task.Status.State
@@ -164,7 +166,7 @@ func (s *Server) resume(ctx context.Context, r *run, m *sdk.Message, push []push
 		switch {
 		case state.Terminal():
 			return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(
-				"task %s has ended as %s and takes no more messages: begin a new one with contextId %q", t.id, state, clipText(t.contextID, maxID)))
+				"task %s has ended as %s and takes no more messages: begin a new one with contextId %q", t.id, state, limit.Clip(t.contextID, maxID)))
 		case busy:
 			return sdk.NewError(sdk.ErrUnsupportedOperation, fmt.Sprintf(
 				"task %s is being worked on: wait for it, or cancel it", t.id))
@@ -252,7 +254,7 @@ func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 	case m.ID == "":
 		return bad("message.messageId: there is none")
 	case m.Role != sdk.MessageRoleUser:
-		return bad("message.role: it is %s; a client's is %s", clipText(m.Role.String(), 32), sdk.MessageRoleUser)
+		return bad("message.role: it is %s; a client's is %s", limit.Clip(m.Role.String(), 32), sdk.MessageRoleUser)
 	case len(m.Parts) == 0:
 		return bad("message.parts: there are none")
 	}
@@ -262,7 +264,7 @@ func (s *Server) checkMessage(req *sdk.SendMessageRequest) error {
 		}
 		if p.MediaType != "" && !s.acceptsMedia(p.MediaType) {
 			return sdk.NewError(sdk.ErrUnsupportedContentType, fmt.Sprintf(
-				"message.parts[%d]: %q is not taken; these are: %s", i, clipText(p.MediaType, 64), strings.Join(s.o.Card.InputModes, ", ")))
+				"message.parts[%d]: %q is not taken; these are: %s", i, limit.Clip(p.MediaType, 64), strings.Join(s.o.Card.InputModes, ", ")))
 		}
 	}
 	if size := sizeOf(m); size > int64(s.o.Limits.MaxTask) {

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/plimsoll/plimsoll/internal/agent/a2a/tasklog"
+	"github.com/plimsoll/plimsoll/limit"
 )
 
 // task is a task in use: by an executor, a client, or the server itself.
@@ -109,7 +110,7 @@ func (s *Server) readStored(ctx context.Context, id sdk.TaskID) (tasklog.Task, s
 	switch {
 	case errors.Is(err, tasklog.ErrNotFound):
 		return kept, rec, sdk.NewError(sdk.ErrTaskNotFound, fmt.Sprintf(
-			"task not found: %q never was, or was the oldest when there were too many", clipText(string(id), 64)))
+			"task not found: %q never was, or was the oldest when there were too many", limit.Clip(string(id), 64)))
 	case err != nil:
 		return kept, rec, fmt.Errorf("%w: %w", sdk.ErrInternalError, err)
 	}

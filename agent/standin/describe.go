@@ -87,7 +87,7 @@ func (p *planner) describeCall(m madeCall, planned plan) string {
 		if said := v.str("error"); said != "" {
 			text = said
 		}
-		return "This did not work. " + m.name + " says: " + clip(clean(text), maxError) + breakdown(v)
+		return "This did not work. " + m.name + " says: " + limit.Short(clean(text), maxError) + breakdown(v)
 	case v != nil:
 		return p.describeJSON(m, v, rest, planned)
 	case paged:
@@ -110,7 +110,7 @@ func breakdown(v *value) string {
 		text = countsText(v)
 	}
 	if next := v.str("suggestion"); next != "" {
-		text += "\n- to go on: " + clean(clip(next, maxError))
+		text += "\n- to go on: " + clean(limit.Short(next, maxError))
 	}
 	return text
 }
@@ -121,7 +121,7 @@ func quoteStart(text string) string {
 	b.WriteString("```\n")
 	n := 0
 	for line := range strings.Lines(text[:min(len(text), 64<<10)]) {
-		line = clip(clean(strings.TrimRight(line, "\r\n")), 200)
+		line = limit.Short(clean(strings.TrimRight(line, "\r\n")), 200)
 		if n++; n > shownRows || b.Len()+len(line) > maxText {
 			b.WriteString("…\n")
 			break
@@ -161,7 +161,7 @@ func (p *planner) describeJSON(m madeCall, v *value, rest string, planned plan) 
 		b.WriteString(membersText(v))
 	}
 	if note := v.str("note"); note != "" && isList {
-		b.WriteString("\n\n" + clean(clip(note, maxError)))
+		b.WriteString("\n\n" + clean(limit.Short(note, maxError)))
 	}
 	if !planned.count || pages <= 1 {
 		b.WriteString(tablesText(v))
@@ -212,9 +212,9 @@ func describeConditions(arguments string) string {
 		case m.name == "page" || m.name == "page_size" || text == "" || strings.HasPrefix(m.name, "resource_types"):
 			continue
 		case m.name == "query":
-			all = append(all, fmt.Sprintf("for %q", clip(clean(text), 100)))
+			all = append(all, fmt.Sprintf("for %q", limit.Short(clean(text), 100)))
 		default:
-			all = append(all, fmt.Sprintf("%s%s %s", with, strings.TrimPrefix(m.name, "param_"), clip(clean(text), 100)))
+			all = append(all, fmt.Sprintf("%s%s %s", with, strings.TrimPrefix(m.name, "param_"), limit.Short(clean(text), 100)))
 			with = ""
 		}
 	}

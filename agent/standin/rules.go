@@ -275,7 +275,7 @@ func (t *tool) searchCall(text, about string) call {
 			text = regexp.QuoteMeta(text)
 		}
 	}
-	a := arguments{query.name: clip(text, 500)}
+	a := arguments{query.name: limit.Short(text, 500)}
 	stems := joinCompounds(stemsOf(about))
 	for _, p := range t.props {
 		if p.kind != "array" || !strings.Contains(p.bareName(), "type") && !strings.Contains(p.bareName(), "kind") {

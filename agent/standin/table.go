@@ -86,7 +86,7 @@ func membersText(v *value) string {
 			switch text := scalar(m.value); {
 			case slices.Contains(meta, m.name) || len(all) > maxLines:
 			case text != "":
-				all = append(all, fmt.Sprintf("- %s: %s", clean(clip(name, 80)), clip(clean(text), 160)))
+				all = append(all, fmt.Sprintf("- %s: %s", clean(limit.Short(name, 80)), limit.Short(clean(text), 160)))
 			case m.kind == '{' && depth < 4:
 				walk(name+".", m.value, depth+1)
 			}
@@ -223,5 +223,5 @@ func scalar(v *value) string {
 }
 
 func cell(v *value) string {
-	return limit.ShortRunes(strings.ReplaceAll(clean(clip(scalar(v), 4*maxCell)), "|", `\|`), maxCell)
+	return limit.ShortRunes(strings.ReplaceAll(clean(limit.Short(scalar(v), 4*maxCell)), "|", `\|`), maxCell)
 }

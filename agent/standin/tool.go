@@ -91,7 +91,7 @@ func (t *tool) readSchema(parameters json.RawMessage) error {
 		return errors.New("schema must be a JSON Schema of 'type: \"object\"'")
 	}
 	if kind := v.get("type"); kind != nil && kind.text != "object" {
-		return errors.New("schema must be a JSON Schema of 'type: \"object\"', got 'type: \"" + clip(kind.text, 40) + "\"'")
+		return errors.New("schema must be a JSON Schema of 'type: \"object\"', got 'type: \"" + limit.Short(kind.text, 40) + "\"'")
 	}
 	required := map[string]bool{}
 	if list := v.get("required"); list != nil {
@@ -211,5 +211,3 @@ func joinCompounds(stems []string) []string {
 	}
 	return out
 }
-
-func clip(text string, most int) string { return limit.Short(text, most) }

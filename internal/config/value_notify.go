@@ -59,7 +59,7 @@ func quoteWord(w string) string {
 	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
 		return w
 	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	return shellwords.Quote(w)
 }
 
 func hasScheme(text string) bool {

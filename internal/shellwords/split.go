@@ -56,3 +56,7 @@ func Split(text string) ([]string, error) {
 	}
 	return words, nil
 }
+
+// Quote returns a word so quoted that a POSIX shell, and [Split], read it back. Within single quotes nothing has a meaning but the quote
+// itself. fish knows the same quotes, for texts without a ' or \.
+func Quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

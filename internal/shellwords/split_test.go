@@ -40,7 +40,7 @@ func FuzzSplit(f *testing.F) {
 		}
 		quoted := make([]string, len(words))
 		for i, w := range words {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+			quoted[i] = shellwords.Quote(w)
 		}
 		again, err := shellwords.Split(strings.Join(quoted, " "))
 		if diff := cmp.Diff(words, again); diff != "" || err != nil {

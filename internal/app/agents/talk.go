@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 	"github.com/plimsoll/plimsoll/internal/lineedit"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -146,7 +147,7 @@ func quoteWord(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return !(r == '-' || r == '_' || r == '.' || r == '/' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 	}) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+		return shellwords.Quote(s)
 	}
 	return s
 }

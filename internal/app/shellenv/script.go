@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 )
 
 // Options of a text. The zero value is the text for the shell that asks, with the known agents that are installed.
@@ -144,7 +145,7 @@ true;
 
 // taken returns what is said of a function that somebody else has defined.
 func taken(name string) string {
-	return quote("plimsoll: "+name+" is a function of yours already and stays as it is; for limits let it call: plimsoll run -- "+name) + " >&2"
+	return shellwords.Quote("plimsoll: "+name+" is a function of yours already and stays as it is; for limits let it call: plimsoll run -- "+name) + " >&2"
 }
 
 // writeGuard writes the beginning of a definition in a POSIX shell. exists is a shell command that succeeds if there is a function of that
@@ -190,7 +191,7 @@ func writeBash(b *strings.Builder, shell, name, program string) {
 func writeSh(b *strings.Builder, name, program string) {
 	fmt.Fprintf(b, "__plimsoll_alias=$(\\alias %[1]s 2>/dev/null) && \\unalias %[1]s\n", name)
 	writeGuard(b, name, `[ "$(\command -v `+name+`)" = `+name+` ]`)
-	b.WriteString("\\eval " + quote(name+"() "+functionBody(name, program)) + "\n;;\nesac\n")
+	b.WriteString("\\eval " + shellwords.Quote(name+"() "+functionBody(name, program)) + "\n;;\nesac\n")
 	b.WriteString(`case $__plimsoll_alias in
 '') ;;
 'alias '*) \eval "$__plimsoll_alias" ;;
@@ -221,15 +222,12 @@ end;
 `, name, fishQuoted(program), strings.ReplaceAll(taken(name), `\`, `\\`))
 }
 
-// quote makes one word of a text for a POSIX shell. fish knows the same quotes, for texts without a ' or \.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
-
 // quoted leaves a name that needs no quotes bare.
 func quoted(program string) string {
 	if program == programName {
 		return program
 	}
-	return quote(program)
+	return shellwords.Quote(program)
 }
 
 // fishQuoted returns the same for fish, in whose quotes a backslash escapes (fish-language(1), Quotes).

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 )
 
 func TestDetect(t *testing.T) {
@@ -71,7 +73,7 @@ func FuzzQuotes(f *testing.F) {
 	f.Add("/home/it's/plimsoll")
 	f.Add("/a b/\\x$(id)\"")
 	f.Fuzz(func(t *testing.T, path string) {
-		word := quote(path)
+		word := shellwords.Quote(path)
 		if strings.ReplaceAll(strings.ReplaceAll(word, `'\''`, ""), "'", "") != strings.ReplaceAll(path, "'", "") || !strings.HasPrefix(word, "'") || !strings.HasSuffix(word, "'") {
 			t.Errorf("%q became %q", path, word)
 		}

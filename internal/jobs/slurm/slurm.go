@@ -27,6 +27,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/atomicfile"
 	"github.com/plimsoll/plimsoll/internal/jobs"
 	"github.com/plimsoll/plimsoll/internal/lazy"
+	"github.com/plimsoll/plimsoll/internal/shellwords"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -134,18 +135,15 @@ func startScript(j *jobs.Job, program string) string {
 	fmt.Fprintf(&b, "\techo \"plimsoll: Slurm has started this job again ${SLURM_RESTART_COUNT} times, and --retry allows %d\" >&2\n\texit 125\nfi\n", j.Retries)
 	for _, e := range append(j.Env, "PLIMSOLL_JOB="+j.ID) {
 		name, value, _ := strings.Cut(e, "=")
-		fmt.Fprintf(&b, "export %s=%s\n", name, quote(value))
+		fmt.Fprintf(&b, "export %s=%s\n", name, shellwords.Quote(value))
 	}
-	fmt.Fprintf(&b, "exec %s", quote(program))
+	fmt.Fprintf(&b, "exec %s", shellwords.Quote(program))
 	for _, word := range j.Run("--report=" + filepath.Join(j.Folder, jobs.ReportName)) {
-		b.WriteString(" " + quote(word))
+		b.WriteString(" " + shellwords.Quote(word))
 	}
 	b.WriteString("\n")
 	return b.String()
 }
-
-// quote writes a word for sh. Within single quotes nothing has a meaning but the quote itself.
-func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // Submit implements [jobs.Engine]: it writes the script and the files for the output, and runs sbatch. If it is not known whether the job
 // was queued, it cancels it by its name.
@@ -170,7 +168,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 		return "", err
 	}
 	_, _ = out.Close(), errs.Close()
-	answer, err := runCommand(ctx, "#!/bin/sh\nexec /bin/sh "+quote(start)+"\n", "sbatch", sbatchArguments(&placed)...)
+	answer, err := runCommand(ctx, "#!/bin/sh\nexec /bin/sh "+shellwords.Quote(start)+"\n", "sbatch", sbatchArguments(&placed)...)
 	at := strings.TrimSpace(answer)
 	switch {
 	case err == nil && numbered().MatchString(at):
