@@ -426,31 +426,3 @@ func (m *mending) refusedMembers(object []byte, kinds ...string) (keys []string)
 
 // maxDeclared bounds the tools that are declared for the calls of a history.
 const maxDeclared = 128
-
-// declareTools declares the tools of earlier calls, by their names alone, if the provider demands that and the request declares none.
-func (m *mending) declareTools() {
-	declare := m.rules.dialect.NamedTools
-	if !m.o.NeedTools || declare == nil || len(m.r.Tools) > 0 {
-		return
-	}
-	var names []string
-	for i := range m.r.Messages {
-		for j := range m.r.Messages[i].Parts {
-			p := &m.r.Messages[i].Parts[j]
-			if p.Kind == wire.Call && p.Name != "" && len(names) < maxDeclared && !slices.Contains(names, p.Name) {
-				names = append(names, p.Name)
-			}
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	whole, err := rawjson.Only(m.r.Body)
-	if err != nil {
-		return
-	}
-	for _, member := range declare(names) {
-		m.draft().SetMember(whole, member.Name, member.Value)
-	}
-	m.addAction(Declared, -1, "", 0)
-}
