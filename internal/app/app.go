@@ -36,7 +36,7 @@ func Doctor(ctx context.Context, c *core.Core) (run.Doctor, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Notes = append(d.Notes, "memory: "+remember.Reach{}.Words(settings))
+	d.Notes = append(d.Notes, "memory: "+remember.Reach{}.Describe(settings))
 	if said := memories.AskService(ctx, settings.Memory); said != "" {
 		d.Notes = append(d.Notes, said)
 	}

@@ -3,4 +3,4 @@ package fleet
 import "io/fs"
 
 // exposed is false: the mode of a file on Windows does not say who may read it.
-func exposed(fs.FileInfo) bool { return false }
+func othersMayRead(fs.FileInfo) bool { return false }

@@ -82,7 +82,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			return Stats{}, err
 		}
 		_ = records
-		seen, err := s.vectorsOf(name).Scan(ctx, "", func(embed.Entry) {})
+		seen, err := s.vectorFile(name).Scan(ctx, "", func(embed.Entry) {})
 		if err != nil && !errors.Is(err, embed.ErrNewer) {
 			return Stats{}, err
 		}
@@ -129,7 +129,7 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 		}
 		done, err := s.archive.WouldRewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 			if len(rest.match.IDs) > 0 {
-				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.isBuried(&b) {
+				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.isLineForgotten(&b) {
 					return nil, true
 				}
 			}

@@ -37,7 +37,7 @@ func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) 
 	}
 	// The same project lies elsewhere on another host: its name is what they have in common.
 	name := project[:max(strings.LastIndexByte(project, '-'), 0)]
-	book.Join(budgets.Of(shared.Bucket(fleet.Budgets), host.Name), cmp.Or(name, project), func(err error) {
+	book.Join(budgets.NewTeam(shared.Bucket(fleet.Budgets), host.Name), cmp.Or(name, project), func(err error) {
 		c.Warn(fmt.Sprintf("this host goes on with its share of the budgets, since the others can't be asked: %v", err))
 	})
 	return book, nil

@@ -34,15 +34,16 @@ func otherStores(state, cache string) []memory.Elsewhere {
 	return all
 }
 
-// exists reports whether there is a directory.
-func exists(dir string) bool {
+// dirExists reports whether there is a directory with this path.
+func dirExists(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && info.IsDir()
 }
 
-func placesOf(names []string, what string) (places []memory.Place) {
+// makePlaces returns a place for each name, all with the same action.
+func makePlaces(names []string, action string) (places []memory.Place) {
 	for _, name := range names {
-		places = append(places, memory.Place{Name: name, What: what})
+		places = append(places, memory.Place{Name: name, Action: action})
 	}
 	return places
 }
@@ -55,7 +56,7 @@ func (windowElsewhere) Name() string { return "kept compactions" }
 
 // Forget implements [memory.Elsewhere].
 func (w windowElsewhere) Forget(_ context.Context, match memory.Match, dry bool) ([]memory.Place, error) {
-	if !exists(w.dir) {
+	if !dirExists(w.dir) {
 		return nil, nil
 	}
 	store, err := checkpoint.Open(checkpoint.Options{Dir: w.dir})
@@ -63,7 +64,7 @@ func (w windowElsewhere) Forget(_ context.Context, match memory.Match, dry bool)
 		return nil, err
 	}
 	files, err := store.Forget(match.Finder().In, dry)
-	return placesOf(files, memory.Removed), err
+	return makePlaces(files, memory.Removed), err
 }
 
 // runsElsewhere blots words out of what is kept of runs: the arguments of commands, and what events tell.
@@ -75,7 +76,7 @@ func (runsElsewhere) Name() string { return "runs" }
 // Forget implements [memory.Elsewhere].
 func (r runsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) ([]memory.Place, error) {
 	ids, err := runs.Forget(r.state, match.Finder(), dry)
-	return placesOf(ids, memory.Blotted), err
+	return makePlaces(ids, memory.Blotted), err
 }
 
 // resultsElsewhere removes kept results of tools that hold the words, or whose call does.
@@ -86,7 +87,7 @@ func (resultsElsewhere) Name() string { return "results of tools" }
 
 // Forget implements [memory.Elsewhere].
 func (r resultsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
-	if !exists(r.dir) {
+	if !dirExists(r.dir) {
 		return nil, nil
 	}
 	// The bounds are those of who writes results; these evict nothing.
@@ -100,7 +101,7 @@ func (r resultsElsewhere) Forget(_ context.Context, match memory.Match, dry bool
 		if f.Blotted {
 			what = memory.Blotted
 		}
-		places = append(places, memory.Place{Name: f.Name, What: what})
+		places = append(places, memory.Place{Name: f.Name, Action: what})
 	}
 	return places, errors.Join(err, s.Close())
 }
@@ -123,7 +124,7 @@ func (l logsElsewhere) Forget(_ context.Context, match memory.Match, dry bool) (
 		}
 		held, oneErr := overwriteWords(filepath.Join(l.dir, e.Name()), match.Finder(), dry)
 		if held {
-			places = append(places, memory.Place{Name: e.Name(), What: memory.Blotted})
+			places = append(places, memory.Place{Name: e.Name(), Action: memory.Blotted})
 		}
 		err = errors.Join(err, oneErr)
 	}

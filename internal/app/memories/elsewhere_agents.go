@@ -34,7 +34,7 @@ func (agentsElsewhere) Name() string { return "sessions of agents" }
 func (a agentsElsewhere) Forget(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
 	dirs, _ := filepath.Glob(filepath.Join(a.dir, "*", "conversations"))
 	for _, dir := range dirs {
-		some, oneErr := forgetIn(ctx, dir, match.Finder(), dry)
+		some, oneErr := forgetInSessions(ctx, dir, match.Finder(), dry)
 		places, err = append(places, some...), errors.Join(err, oneErr)
 	}
 	return places, err
@@ -52,21 +52,21 @@ func (t tasksElsewhere) Forget(_ context.Context, match memory.Match, dry bool) 
 	for _, dir := range dirs {
 		names, oneErr := tasklog.Forget(dir, match.Finder().In, dry)
 		for _, name := range names {
-			places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Removed})
+			places = append(places, memory.Place{Name: agentName(dir) + "/" + name, Action: memory.Removed})
 		}
 		err = errors.Join(err, oneErr)
 	}
 	return places, err
 }
 
-// agentOf returns the agent that a folder belongs to.
-func agentOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
+// agentName returns the name of the agent that a folder of sessions or tasks belongs to.
+func agentName(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 
 // maxSessionFile bounds what is read of one file of a conversation, in bytes.
 const maxSessionFile = 256 << 20
 
-// filesWith returns the names of the files in a folder that hold the words.
-func filesWith(dir string, words *memory.Finder) (names []string, err error) {
+// filesHolding returns the names of the files in a folder that hold the words. A folder that does not exist has none.
+func filesHolding(dir string, words *memory.Finder) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -86,16 +86,16 @@ func filesWith(dir string, words *memory.Finder) (names []string, err error) {
 	return names, err
 }
 
-// forgetIn replaces the words in all conversations in a directory, and removes files that still hold them and belong to no session. With dry
-// it only lists them.
-func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (places []memory.Place, err error) {
-	before, err := filesWith(dir, words)
+// forgetInSessions replaces the words in all conversations in a directory, and removes files that still hold them and belong to no session.
+// With dry it only lists them.
+func forgetInSessions(ctx context.Context, dir string, words *memory.Finder, dry bool) (places []memory.Place, err error) {
+	before, err := filesHolding(dir, words)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
 	if dry {
 		for _, name := range before {
-			places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Blotted})
+			places = append(places, memory.Place{Name: agentName(dir) + "/" + name, Action: memory.Blotted})
 		}
 		return places, nil
 	}
@@ -107,7 +107,7 @@ func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (
 	for _, s := range sessions {
 		changed, oneErr := forgetSession(ctx, store, s.Session, words)
 		if changed {
-			places = append(places, memory.Place{Name: agentOf(dir) + "/" + s.Session, What: memory.Blotted})
+			places = append(places, memory.Place{Name: agentName(dir) + "/" + s.Session, Action: memory.Blotted})
 		}
 		err = errors.Join(err, oneErr)
 	}
@@ -115,13 +115,13 @@ func forgetIn(ctx context.Context, dir string, words *memory.Finder, dry bool) (
 		return places, err
 	}
 	// What is damaged, half written or too old to be opened is of no session any more.
-	left, err := filesWith(dir, words)
+	left, err := filesHolding(dir, words)
 	for _, name := range left {
 		if removeErr := os.Remove(filepath.Join(dir, name)); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
 			err = errors.Join(err, removeErr)
 			continue
 		}
-		places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Removed})
+		places = append(places, memory.Place{Name: agentName(dir) + "/" + name, Action: memory.Removed})
 	}
 	return places, err
 }

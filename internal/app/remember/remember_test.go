@@ -557,7 +557,7 @@ func TestAgentKeeper(t *testing.T) {
 // is not.
 func TestProfile(t *testing.T) {
 	b := newBench(t, "[memory]\non = true\n")
-	profile, err := memories.ProfileOf(b.app)
+	profile, err := memories.OpenProfile(b.app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +606,7 @@ func TestRecallIsShort(t *testing.T) {
 		}
 	}
 	store.Close()
-	profile, err := memories.ProfileOf(b.app)
+	profile, err := memories.OpenProfile(b.app)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func (x *process) recordHistory() {
 	}
 	run := sizing.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
-	run.Variant, run.ID = x.historyVariant(), fleethistory.ID(x.id())
+	run.Variant, run.ID = x.historyVariant(), fleethistory.RunID(x.id())
 	if x.meter != nil {
 		used := x.meter.Used()
 		run.Tokens, run.Cost, run.PlanCost = used.Tokens, used.Cost, used.Plan
@@ -288,7 +288,7 @@ func (x *process) setUpCommand(ctx context.Context, spec *sandbox.Spec) error {
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
-	x.report.journal.Append(journal.MemoryReach{Words: x.reach(x.report.reporter.Report().Window.NoProxy).Words(p.Settings)})
+	x.report.journal.Append(journal.MemoryReach{Words: x.reach(x.report.reporter.Report().Window.NoProxy).Describe(p.Settings)})
 	if spec.Env == nil {
 		spec.Env = os.Environ()
 	}

@@ -31,6 +31,7 @@ const keyText = 11
 // refBytes is the number of bytes in the digest that refers to Shared: 48 bits.
 const refBytes = 6
 
+// ref is the digest of a shared text that stands in a line for the text.
 type ref [refBytes]byte
 
 func refOf(shared []byte) ref {

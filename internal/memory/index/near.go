@@ -9,18 +9,18 @@ import (
 // leastInflected is the number of bytes that two forms of a word have in common at least.
 const leastInflected = 5
 
-// Near tells how surely a word of a question means another one, from 0 to 1: the same with a letter off, a beginning of it (kube, kubernetes),
-// with a number for its inner letters (k8s), or another form.
-func Near(asked, word string) float64 {
+// Similarity returns how surely a word of a question means another one, from 0 to 1. It is above 0 for the same word with a letter off, a
+// beginning of it (kube, kubernetes), one with a number for its inner letters (k8s), or another form. Both are in lower case.
+func Similarity(asked, word string) float64 {
 	switch {
 	case asked == word:
 		return 1
 	case asked == "" || word == "" || asked[0] != word[0]:
 		return 0
 	case len(asked) <= 4 && isNumeronym(asked):
-		return same(numeronym(word) == asked)
+		return oneIf(numeronym(word) == asked)
 	case len(word) <= 4 && isNumeronym(word):
-		return same(numeronym(asked) == word)
+		return oneIf(numeronym(asked) == word)
 	case Inflected(asked, word):
 		return 0.9
 	}
@@ -35,15 +35,15 @@ func Near(asked, word string) float64 {
 	case strings.HasPrefix(word, asked), strings.HasPrefix(asked, word) && isNameEnding(asked[len(word):]):
 		return 0.9
 	case len(short) >= 5 && longer <= 1 && isSlip(asked, word):
-		return same(longer == 1 || asked[1] == word[1] || asked[1] == word[2]) * 0.9 // a mango is no Mongo
+		return oneIf(longer == 1 || asked[1] == word[1] || asked[1] == word[2]) * 0.9 // a mango is no Mongo
 	case len(short) >= 9 && longer <= 2 && editsWithin(asked, word, 2):
 		return 0.9
 	}
 	return 0
 }
 
-// isNameEnding reports whether a name is as often written with an ending as without: ReactJS, PostgreSQL. With another one it is another word: a reactor is
-// not about React.
+// isNameEnding reports whether names are as often written with this ending as without: ReactJS, PostgreSQL. With another ending it is
+// another word: a reactor is not about React.
 func isNameEnding(end string) bool {
 	switch end {
 	case "js", "db", "sql", "ql", "lang", "app", "hub":
@@ -84,8 +84,9 @@ func isSlip(a, b string) bool {
 	return false
 }
 
-func same(is bool) float64 {
-	if is {
+// oneIf returns 1 if the condition holds, else 0.
+func oneIf(condition bool) float64 {
+	if condition {
 		return 1
 	}
 	return 0
@@ -110,6 +111,7 @@ func isNumeronym(word string) bool {
 	return err == nil
 }
 
+// numeronym returns a word with a number for its inner letters: k8s for kubernetes; "" if it is shorter than 5 bytes.
 func numeronym(word string) string {
 	if len(word) < 5 {
 		return ""

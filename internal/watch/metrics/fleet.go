@@ -15,7 +15,7 @@ func (r *Runs) ShowFleet(now func() hosts.Now) {
 }
 
 func showFleet(all *instruments, now hosts.Now) {
-	sum, away, oldest := now.Sum(), 0.0, 0.0
+	sum, away, oldest := now.TotalLoad(), 0.0, 0.0
 	if now.Away != nil {
 		away = max(1, math.Round(time.Since(now.Since).Seconds()))
 	}

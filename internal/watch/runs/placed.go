@@ -95,7 +95,7 @@ func runOfJob(r *jobs.Record) *Run {
 	default:
 		e.Outcome = Waiting
 	}
-	if words := s.Words(); words != "" && !slices.Contains(reasons, words) && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
+	if words := s.FullReason(); words != "" && !slices.Contains(reasons, words) && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
 		reasons = append(reasons, r.Engine+": "+words)
 	}
 	reasons = append(reasons, r.Unanswered)

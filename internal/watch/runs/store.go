@@ -64,7 +64,7 @@ type Store struct {
 
 // Open opens the store of a state directory, which need not exist yet. The Store is valid also with an error; Poll tries again.
 func Open(stateDir string) (*Store, error) {
-	s := &Store{dir: dirOf(stateDir), placed: placed{store: jobs.StoreIn(stateDir), seen: map[string]*seenJob{}}}
+	s := &Store{dir: dirOf(stateDir), placed: placed{store: jobs.NewStore(stateDir), seen: map[string]*seenJob{}}}
 	s.reset()
 	return s, s.openRoot()
 }
