@@ -34,7 +34,8 @@ type projectID [16]byte
 // ofAll stands in the share record of the budgets over all projects.
 var ofAll projectID
 
-func projectOf(key string) projectID {
+// hashProject returns the id of a project in books, from its key.
+func hashProject(key string) projectID {
 	sum := sha256.Sum256([]byte(key))
 	return projectID(sum[:16])
 }
@@ -109,7 +110,7 @@ func decodeRecord(from []byte) (record, error) {
 	for i, a := range []*Amount{&r.amount, &r.today, &r.held} {
 		at := 32 + 24*i
 		*a = Amount{int64(le.Uint64(from[at:])), math.Float64frombits(le.Uint64(from[at+8:])), math.Float64frombits(le.Uint64(from[at+16:]))}
-		if !a.valid() {
+		if !a.isValid() {
 			return record{}, fmt.Errorf("%w: an amount of %+v", errDamaged, *a)
 		}
 	}

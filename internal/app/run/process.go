@@ -180,9 +180,9 @@ func (x *process) recordHistory() {
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
 	run.Variant, run.ID = x.historyVariant(), fleethistory.RunID(x.id())
 	if x.meter != nil {
-		used := x.meter.Used()
+		used := x.meter.Settled()
 		run.Tokens, run.Cost, run.PlanCost = used.Tokens, used.Cost, used.Plan
-		run.AnswerP99, run.Answers = x.answers.New()
+		run.AnswerP99, run.Answers = x.answers.OwnP99()
 	}
 	x.recorded = &run
 	project := x.decision.Project
@@ -388,7 +388,7 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 		sample := runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes}
 		if store != nil {
 			store.Sample(sample)
-			store.Shares(s.Working, s.Processes, s.Shares)
+			store.AddShares(s.Working, s.Processes, s.Shares)
 		}
 		if own != nil {
 			own.Sample(sample)

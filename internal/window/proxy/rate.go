@@ -305,7 +305,7 @@ func (t *exchange) boundPlan(plans []rate.Plan) {
 		}
 		windows = append(windows, spend.Window{Name: p.Window, Used: p.Utilization, Reset: p.Reset})
 	}
-	t.p.o.Spend.See(windows)
+	t.p.o.Spend.UpdateWindows(windows)
 }
 
 // login names the login that the provider sees, without telling it.
