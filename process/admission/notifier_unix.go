@@ -47,6 +47,7 @@ func (p pipeNotifiers) listen(id string) (notifier, error) {
 // wake writes to the waiter's pipe. It does nothing for a waiter that has ended: its pipe has no reader.
 func (p pipeNotifiers) wake(id string) { p.writeByte(id, ringByte) }
 
+// watch writes to the waiter's pipe a byte that only shortens its sleep.
 func (p pipeNotifiers) watch(id string) { p.writeByte(id, watchByte) }
 
 // What is written into a pipe.
@@ -101,7 +102,7 @@ func (b *pipeNotifier) wait(ctx context.Context, d time.Duration) error {
 		if err != nil || bytes.IndexByte(rings[:n], ringByte) >= 0 {
 			return nil
 		}
-		until = earlier(until, time.Now().Add(lookFirst))
+		until = earliest(until, time.Now().Add(lookFirst))
 		if err := b.f.SetReadDeadline(until); err != nil {
 			return sleep(ctx, time.Until(until))
 		}

@@ -28,8 +28,8 @@ func reapOrphans(bool) (release func()) { return func() {} }
 // startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
 func startedByGo(int) (started, sure bool) { return false, false }
 
-// resident returns the physical footprint of a process.
-func resident(pid int) limit.Bytes { return proctree.Private(pid) }
+// privateMemory returns the physical footprint of a process.
+func privateMemory(pid int) limit.Bytes { return proctree.Private(pid) }
 
 // allMembers returns pids as they are: there are no groups here.
 func allMembers(pids []int, _ cage) []int { return pids }

@@ -14,8 +14,8 @@ func reapOrphans(bool) (release func()) { return func() {} }
 // startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
 func startedByGo(int) (started, sure bool) { return false, false }
 
-// resident returns the private commit charge of a process.
-func resident(pid int) limit.Bytes { return proctree.Private(pid) }
+// privateMemory returns the private commit charge of a process.
+func privateMemory(pid int) limit.Bytes { return proctree.Private(pid) }
 
 // allMembers appends the pids in a cage's groups, including those of inner runs; it appends none for a cage without groups.
 func allMembers(pids []int, c cage) []int {

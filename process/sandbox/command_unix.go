@@ -70,25 +70,27 @@ func waitFor(pid int, onStop func(int)) exitStatus {
 			onStop(int(status.StopSignal()))
 			continue
 		case status.Signaled():
-			e := statusOf(&usage)
+			e := usageStatus(&usage)
 			e.signal = int(status.Signal())
 			e.code = 128 + e.signal
 			return e
 		case status.Exited():
-			e := statusOf(&usage)
+			e := usageStatus(&usage)
 			e.code = status.ExitStatus()
 			return e
 		}
 	}
 }
 
-func statusOf(u *unix.Rusage) exitStatus {
+// usageStatus returns an exit status with the processor time and the peak that the kernel tells of a process, without how it ended.
+func usageStatus(u *unix.Rusage) exitStatus {
 	return exitStatus{
 		cpu:    time.Duration(u.Utime.Nano() + u.Stime.Nano()),
 		maxRSS: limit.Bytes(u.Maxrss) * maxRSSUnit,
 	}
 }
 
+// onStop calls [Spec].OnStop, unless Freeze is behind the stop.
 func (r *Run) onStop(signal int) {
 	if r.spec.OnStop != nil && !r.stopping.Load() {
 		r.spec.OnStop(signal)
@@ -120,7 +122,8 @@ func signalAll(members []proctree.Process, stop bool) error {
 	return failed
 }
 
-func startTime(pid int) uint64 {
+// startTimeOf returns the start time of a process, 0 if it has gone.
+func startTimeOf(pid int) uint64 {
 	start, err := proctree.StartTime(pid)
 	if err != nil {
 		return 0

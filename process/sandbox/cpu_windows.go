@@ -71,5 +71,5 @@ func lowerPriority(int, int) {}
 // niceSession does nothing: sessions have no nice value here.
 func niceSession(int, int) {}
 
-// evenPriority does nothing: without the arguments of other processes no agent is found below the command here.
-func evenPriority(int, int) {}
+// setPriority does nothing: without the arguments of other processes no agent is found below the command here.
+func setPriority(int, int) {}

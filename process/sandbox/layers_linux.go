@@ -19,6 +19,7 @@ func builders() []builder {
 	}
 }
 
+// newMonitor returns a cage that only watches. It first records the layer in the run's remains.
 func newMonitor(spec *Spec, l Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Monitor}); err != nil {
 		return nil, err
@@ -39,7 +40,8 @@ const (
 	trialPids  = 24
 )
 
-func trialTake(layer Layer) limit.Bytes {
+// trialAmount returns the memory that the child of a trial takes, which is more than its limit.
+func trialAmount(layer Layer) limit.Bytes {
 	if layer == Rlimit {
 		return rlimitFloor + 64*limit.MiB
 	}
@@ -78,6 +80,7 @@ func outerOOMGroup() string {
 	return ""
 }
 
+// parentDir returns the directory above one, "/" for the topmost.
 func parentDir(dir string) string {
 	if i := strings.LastIndexByte(dir, '/'); i > 0 {
 		return dir[:i]
@@ -105,8 +108,8 @@ func newRlimit(spec *Spec, l Limits) (cage, error) {
 	return c, nil
 }
 
-// ownExecutable returns the path of this program, also after an upgrade has replaced it.
-func ownExecutable() (string, error) {
+// executablePath returns the path of this program, also after an upgrade has replaced it.
+func executablePath() (string, error) {
 	self, err := os.Readlink("/proc/self/exe")
 	if err == nil && strings.HasSuffix(self, " (deleted)") {
 		self = "/proc/self/exe"

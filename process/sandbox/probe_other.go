@@ -13,7 +13,8 @@ const (
 	trialPids  = 8
 )
 
-func trialTake(Layer) limit.Bytes { return 2 * trialLimit }
+// trialAmount returns the memory that the child of a trial takes, which is more than its limit.
+func trialAmount(Layer) limit.Bytes { return 2 * trialLimit }
 
 func trialOrder() (order []Layer) {
 	for _, b := range builders() {

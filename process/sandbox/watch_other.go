@@ -2,14 +2,14 @@
 
 package sandbox
 
-// noteMoved does nothing: a job object or a tree of processes is not left.
-func (w *watcher) noteMoved(member) {}
+// recordMoved does nothing: a job object or a tree of processes is not left.
+func (w *watcher) recordMoved(member) {}
 
-// movedAtEnd returns nothing, as noteMoved has noted nothing.
+// movedAtEnd returns nothing, as recordMoved has recorded nothing.
 func (w *watcher) movedAtEnd(*Result) (alive []Leftover) { return nil }
 
-// runIDOf returns "": no process is adopted here.
-func runIDOf(int) string { return "" }
+// readRunID returns "": no process is adopted here.
+func readRunID(int) string { return "" }
 
-// schedUseOf returns false: the system does not tell.
-func schedUseOf(int) (schedUse, bool) { return schedUse{}, false }
+// readSchedUse returns false: the system does not tell.
+func readSchedUse(int) (schedUse, bool) { return schedUse{}, false }

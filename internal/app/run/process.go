@@ -63,7 +63,7 @@ type process struct {
 // request returns the request for the run's claim.
 func (x *process) request() admission.Request {
 	d := x.decision
-	ask := d.Ask(d.Settings)
+	ask := d.Request(d.Settings)
 	ask.ID, ask.Tool, ask.Variant, ask.Project = x.report.id, d.Tool, d.Variant, d.Project.Name
 	ask.Parent, ask.Force = os.Getenv(sandbox.CookieName), x.opts.Force
 	ask.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
@@ -314,7 +314,7 @@ func (x *process) startWatches(run *sandbox.Run, terminal bool) *core.Closer {
 	watches.Do(x.withDisk(run))
 	watches.Do(releaseMemory(x.closeProxy != nil))
 	watches.Do(func() { x.growth.end(&x.decision.Limits) })
-	watches.Do(x.use.End)
+	watches.Do(x.use.Stop)
 	watches.Do(x.boundOutput())
 	watches.Do(x.watchSlurm())
 	watches.Do(x.watchEditor())

@@ -314,7 +314,7 @@ func (o *Own) Sample(s runs.Sample) {
 func (o *Own) currentRun() Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r, s := &o.run.Entry, o.run.Now()
+	r, s := &o.run.Entry, o.run.NewestSample()
 	out := Run{
 		ID: r.ID, Kind: r.Kind, Parent: r.Parent, Tool: limit.Short(r.Tool, maxName), Variant: limit.Short(r.Variant, maxName), Project: limit.Short(r.Project, maxName),
 		PID: r.PID, State: r.Condition(), Since: r.StateSince, Reason: limit.Short(r.Reason, maxReason), Started: r.Started,
@@ -324,7 +324,7 @@ func (o *Own) currentRun() Run {
 	if out.State == runs.Waiting {
 		out.Since = cmp.Or(r.StateSince, r.Started)
 	}
-	if c := o.run.Fullest(time.Now()); c.Tokens > 0 {
+	if c := o.run.FullestRequest(time.Now()); c.Tokens > 0 {
 		out.WindowTokens, out.WindowLimit = c.Tokens, c.Limit
 	}
 	for i := range r.Usage {

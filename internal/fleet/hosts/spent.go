@@ -55,7 +55,7 @@ func (d *Day) add(e *runs.Entry) {
 		}
 		asked = 1
 		u.Model, u.Upstream = cleanText(u.Model, maxName), cleanText(u.Upstream, maxName)
-		if tool.Use(u); !counted[u.Model] {
+		if tool.AddUsage(u); !counted[u.Model] {
 			counted[u.Model] = true
 			tool.Models[u.Model]++
 		}
@@ -204,7 +204,7 @@ func decodeDay(value []byte) (*Day, error) {
 			for _, n := range []*int64{&u.Input, &u.Cached, &u.Written, &u.Hour, &u.Output, &u.Reasoning, &u.Guessed, &u.Unpriced} {
 				*n = max(0, *n)
 			}
-			kept.Use(u)
+			kept.AddUsage(u)
 			kept.Models[u.Model] = max(0, t.Models[u.Model])
 		}
 		d.Tools[cleanText(name, maxName)] = kept

@@ -60,7 +60,8 @@ func (p Process) Zombie() bool {
 // String returns the pid and the name of p for messages: `123 (node)`.
 func (p Process) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.Name) }
 
-func (p Process) id() identity { return identity{p.PID, p.Start} }
+// identity returns the numbers that tell the process from a later one with the same PID.
+func (p Process) identity() identity { return identity{p.PID, p.Start} }
 
 type identity struct {
 	pid   int
@@ -243,6 +244,8 @@ func (r *pidRing) add(pid int) (forgot bool) {
 	return forgot
 }
 
+// has reports whether a pid is among the last that ended.
 func (r *pidRing) has(pid int) bool { _, ok := r.set[pid]; return ok }
 
+// remove takes a pid out, because another process has it now.
 func (r *pidRing) remove(pid int) { delete(r.set, pid) }

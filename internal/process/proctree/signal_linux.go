@@ -124,20 +124,22 @@ func Name(pid int) string {
 	return p.Name
 }
 
+// readProc reads a small file of a process in /proc. The error wraps [ErrGone] if the process has ended.
 func readProc(pid int, name string) ([]byte, error) {
 	b, err := sysfile.Read(filepath.Join("/proc", strconv.Itoa(pid), name), sysfile.Small)
 	return b, procError(pid, err)
 }
 
+// procError returns err, or an [ErrGone] if err says that the process has ended.
 func procError(pid int, err error) error {
-	if goneError(err) {
+	if isGoneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	return err
 }
 
-// goneError reports whether a failed access in /proc says that the process has ended.
-func goneError(err error) bool {
+// isGoneError reports whether a failed access in /proc says that the process has ended.
+func isGoneError(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
 }
 
@@ -152,7 +154,7 @@ func PrivatePages(pid int) int64 {
 	if err != nil {
 		return 0
 	}
-	return int64(pages.private())
+	return int64(pages.privatePages())
 }
 
 // HighWater returns the highest resident size in bytes that the memory of a process has had; 0 when it cannot be told.
@@ -162,7 +164,7 @@ func HighWater(pid int) limit.Bytes {
 	if err != nil {
 		return 0
 	}
-	bytes, _ := kilobytes(b, "VmHWM")
+	bytes, _ := parseKilobytes(b, "VmHWM")
 	return bytes
 }
 
@@ -174,8 +176,8 @@ func (t *Tree) ownsGroup(pgid int) bool {
 	return t.o.Exclude == nil && pgid > 1 && t.ledByMember(pgid) && pgid != unix.Getpgrp()
 }
 
-// settled reports whether the last scan could decide about every process that it met.
-func (t *Tree) settled() bool {
+// isSettled reports whether the last scan could decide about every process that it met.
+func (t *Tree) isSettled() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.undecided == 0

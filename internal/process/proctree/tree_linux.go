@@ -148,7 +148,7 @@ func New(o Options) (*Tree, error) {
 	t.root = identity{pid: o.Root}
 	if o.Root > 0 {
 		if p, err := t.readStat(o.Root); err == nil {
-			t.root = p.id()
+			t.root = p.identity()
 			if t.since == 0 {
 				t.since = p.Start
 			}
@@ -221,7 +221,7 @@ func (t *Tree) Counters() Counters {
 	return t.counters
 }
 
-// living scans and returns the members that are no zombies, described anew. When it returns none
+// scanLiving scans and returns the members that are no zombies, described anew. When it returns none
 // and the tree is settled, there are none, whatever forks meanwhile. For a process that the listing
 // missed was born after it, or behind it; its parent then was alive as long, and is either in the
 // result or has died since, and each that has died since makes the tree unsettled:
@@ -229,7 +229,7 @@ func (t *Tree) Counters() Counters {
 //   - one that was listed, and is ending, dead or gone when it is asked;
 //   - a member that is not listed any more and whose child may have got a smaller number, which the
 //     listing had passed; those of others are larger, unless numbers began anew since the last look.
-func (t *Tree) living(spareRoot bool) ([]Process, error) {
+func (t *Tree) scanLiving(spareRoot bool) ([]Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	newest := t.newestPID()
@@ -243,7 +243,7 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 		if spareRoot && t.isRoot(m.Process) {
 			continue
 		}
-		if t.refresh(m) && !m.Zombie() {
+		if t.reread(m) && !m.Zombie() {
 			out = append(out, m.Process)
 		} else if m.ended == 0 || m.ended == t.scan {
 			t.undecided++
@@ -268,7 +268,7 @@ func (t *Tree) newestPID() int {
 	if err != nil {
 		return 0
 	}
-	value, _, ok := number(text[:n])
+	value, _, ok := parseNumber(text[:n])
 	if !ok || value > 1<<30 {
 		return 0
 	}
@@ -277,7 +277,7 @@ func (t *Tree) newestPID() int {
 
 // isRoot reports whether p is the process the tree grows from.
 func (t *Tree) isRoot(p Process) bool {
-	return t.root.start != 0 && p.id() == t.root
+	return t.root.start != 0 && p.identity() == t.root
 }
 
 // readStat reads and parses the stat file of a process.
@@ -330,7 +330,7 @@ func (t *Tree) open(pid int, name string) (int, error) {
 // fileError returns an error that names the file, or wraps [ErrGone] for a process that has ended, which shows as ENOENT on open and as
 // ESRCH on read.
 func (t *Tree) fileError(pid int, name string, err error) error {
-	if goneError(err) {
+	if isGoneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	return fmt.Errorf("read %s/%d/%s: %w", t.procDir, pid, name, err)
