@@ -47,22 +47,16 @@ func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 		defer s.embedding.wake()
 	}
 	limitOf, offset := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit), max(q.Offset, 0)
-	for range 3 {
+	for tries := 1; ; tries++ {
 		out, stale, err := s.searchOnce(ctx, &q, m, names, limitOf, offset)
 		out.WordsOnly = wordsOnly
 		if err != nil {
 			return out, err
 		}
-		if !stale {
+		if !stale || tries > 3 {
 			return out, s.markItems(out.Items)
 		}
 	}
-	out, _, err := s.searchOnce(ctx, &q, m, names, limitOf, offset)
-	out.WordsOnly = wordsOnly
-	if err != nil {
-		return out, err
-	}
-	return out, s.markItems(out.Items)
 }
 
 // shelfHit is a record that a search has found, by its shelf and slot.

@@ -67,7 +67,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		for _, seg := range segments {
 			n.Bytes += limit.Bytes(seg.Size)
 		}
-		records, err := s.loadRecords(ctx, name, func(r *Record) bool {
+		_, err = s.loadRecords(ctx, name, func(r *Record) bool {
 			n.Records++
 			n.Kinds[r.Kind]++
 			if n.Oldest.IsZero() || r.Recorded.Before(n.Oldest) {
@@ -81,7 +81,6 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		if err != nil {
 			return Stats{}, err
 		}
-		_ = records
 		seen, err := s.vectorFile(name).Scan(ctx, "", func(embed.Entry) {})
 		if err != nil && !errors.Is(err, embed.ErrNewer) {
 			return Stats{}, err

@@ -34,7 +34,7 @@ func Similarity(asked, word string) float64 {
 	switch longer := len(long) - len(short); {
 	case strings.HasPrefix(word, asked), strings.HasPrefix(asked, word) && isNameEnding(asked[len(word):]):
 		return 0.9
-	case len(short) >= 5 && longer <= 1 && isSlip(asked, word):
+	case len(short) >= 5 && longer <= 1 && editsWithin(asked, word, 1):
 		return oneIf(longer == 1 || asked[1] == word[1] || asked[1] == word[2]) * 0.9 // a mango is no Mongo
 	case len(short) >= 9 && longer <= 2 && editsWithin(asked, word, 2):
 		return 0.9
@@ -58,28 +58,6 @@ func hasSign(word string) bool {
 		if c := word[i]; c < utf8.RuneSelf && (class[c] == isDigit || class[c] == isJoiner) {
 			return true
 		}
-	}
-	return false
-}
-
-// isSlip reports whether at most one letter of a is changed, missing, too many or swapped with the next one in b.
-func isSlip(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	head := 0
-	for head < len(a) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	switch left := len(a) - head - tail; len(b) - len(a) {
-	case 0:
-		return left <= 1 || left == 2 && a[head] == b[head+1] && a[head+1] == b[head]
-	case 1:
-		return left == 0
 	}
 	return false
 }
@@ -119,7 +97,8 @@ func numeronym(word string) string {
 	return word[:1] + strconv.Itoa(len(word)-2) + word[len(word)-1:]
 }
 
-// editsWithin reports whether at most most letters of a are changed, missing, too many or swapped with the next one in b.
+// editsWithin reports whether at most most letters of a are changed, missing, too many or swapped with the next one in b. It is
+// false for words of more than 64 bytes.
 func editsWithin(a, b string, most int) bool {
 	const longest = 64
 	if len(a) > longest || len(b) > longest || most < max(len(a)-len(b), len(b)-len(a)) {
