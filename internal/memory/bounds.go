@@ -409,6 +409,7 @@ func (s *Store) enforceMaxBytes(ctx context.Context, current string) error {
 	return nil
 }
 
+// boolToInt returns 1 for true and 0 for false.
 func boolToInt(b bool) int {
 	if b {
 		return 1

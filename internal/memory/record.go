@@ -233,6 +233,7 @@ const idLen = 26
 
 type recordID [16]byte
 
+// String returns the id as people write it.
 func (id recordID) String() string { return coding().EncodeToString(id[:]) }
 
 // time returns when the id was made, to the millisecond.

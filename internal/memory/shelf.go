@@ -77,6 +77,7 @@ var (
 	origins = [...]Origin{OriginUser, OriginAgent, OriginTool}
 )
 
+// newShelf returns a shelf that has read nothing yet.
 func newShelf(name string) *shelf {
 	s := &shelf{name: name}
 	s.clearIndex()
@@ -381,7 +382,10 @@ type table struct {
 	hash  func(h *shelf, n int) uint64
 }
 
-func hashID(id recordID) uint64      { return binary.LittleEndian.Uint64(id[8:]) }
+// hashID returns the last eight bytes of an id, which are random.
+func hashID(id recordID) uint64 { return binary.LittleEndian.Uint64(id[8:]) }
+
+// hashKey returns the bytes of a key, which is a digest.
 func hashKey(key archive.Key) uint64 { return binary.LittleEndian.Uint64(key[:]) }
 
 // findKey returns the number of the newest slot with a key that was not removed; false if there is none.

@@ -53,6 +53,7 @@ func (u *storedUse) sameReader(other *storedUse) bool {
 	return u.How == other.How && u.Client == other.Client && u.Run == other.Run && u.Conversation == other.Conversation
 }
 
+// toUse returns the use as callers get it.
 func (u *storedUse) toUse() Use {
 	return Use{At: timeFromMillis(u.At), How: u.How, Client: u.Client, Run: u.Run, Conversation: u.Conversation, Words: u.Words, Score: u.Score}
 }

@@ -373,6 +373,7 @@ func readFields(f *sysfile.File) fieldReader {
 // fieldReader is the text of a flat keyed control file: lines of "name value". get returns a value, 0 for a missing name.
 type fieldReader []byte
 
+// get returns the value after a name, 0 for a missing one.
 func (f fieldReader) get(name string) int64 { return cgroupfs.Field(f, name) }
 
 // forkInto starts c in the cgroup v2 group whose directory is open as dir (CLONE_INTO_CGROUP of clone3(2), Linux 5.7), and returns its pid.
@@ -396,6 +397,7 @@ type cloneError struct {
 	err   error
 }
 
+// Error names the group and what the kernel must be able to do.
 func (e *cloneError) Error() string {
 	return fmt.Sprintf("start a process in %s (clone3 with CLONE_INTO_CGROUP, Linux 5.7): %v", e.group, e.err)
 }

@@ -75,6 +75,7 @@ func (j *jobCage) raise(memory, _ limit.Bytes) error {
 	return j.setLimits()
 }
 
+// strength returns which limits the job holds.
 func (j *jobCage) strength() Strength { return j.held }
 
 // launch starts the command suspended, puts it into the job, and resumes it, so that none of it runs outside.

@@ -195,7 +195,11 @@ func (w *watchedCage) members(pids []int) ([]int, bool) { return pids, false }
 func (w *watchedCage) charged() int64                   { return 0 }
 func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
 func (w *watchedCage) oomKills() int                    { return w.around.killsSinceStart() }
-func (w *watchedCage) bounded() bool                    { return w.around.exists() }
+
+// bounded reports whether there is a container with a memory limit around this program.
+func (w *watchedCage) bounded() bool { return w.around.exists() }
+
+// usedAround returns the bytes that the container around this program holds and its limit; false if there is none.
 func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.bytesUsed() }
 func (w *watchedCage) kill() error                      { return nil }
 func (w *watchedCage) close() error                     { w.around.close(); return nil }

@@ -54,4 +54,5 @@ func (p *pidRlimit) launch(c *command) (int, error) {
 	return p.by.recordPID(p.rlimitCage.launch(c))
 }
 
+// executablePath returns the path of this program.
 func executablePath() (string, error) { return os.Executable() }

@@ -21,6 +21,7 @@ func newPidCage(spec *Spec, l Limits, layer Layer) (*pidCage, error) {
 	return &pidCage{newWatched(l), spec, layer}, nil
 }
 
+// newPidMonitor returns a cage that only watches, and remembers the command's pid.
 func newPidMonitor(spec *Spec, l Limits) (cage, error) { return newPidCage(spec, l, Monitor) }
 
 // launch starts the command and records its pid.

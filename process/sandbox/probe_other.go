@@ -16,6 +16,7 @@ const (
 // trialAmount returns the memory that the child of a trial takes, which is more than its limit.
 func trialAmount(Layer) limit.Bytes { return 2 * trialLimit }
 
+// trialOrder returns the layers in the order in which they are tried.
 func trialOrder() (order []Layer) {
 	for _, b := range builders() {
 		order = append(order, b.layer)

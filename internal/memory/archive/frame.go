@@ -34,6 +34,7 @@ const refBytes = 6
 // ref is the digest of a shared text that stands in a line for the text.
 type ref [refBytes]byte
 
+// refOf returns the digest of a shared text.
 func refOf(shared []byte) ref {
 	sum := sha256.Sum256(shared)
 	return ref(sum[:refBytes])

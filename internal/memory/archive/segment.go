@@ -43,6 +43,7 @@ func newBase() string {
 	return fmt.Sprintf("%012x-%s", time.Now().UnixMilli(), hex.EncodeToString(random[:]))
 }
 
+// segmentName returns the name of a segment's file, BASE.GENERATION.seg.
 func segmentName(base string, generation int) string {
 	return base + "." + strconv.Itoa(generation) + segmentExt
 }

@@ -42,6 +42,7 @@ func NewReadSet(dir string, maxItems int) *ReadSet {
 
 type digest [markSize]byte
 
+// digestOf returns the digest by which an episode is marked as read.
 func digestOf(id string) digest {
 	sum := sha256.Sum256([]byte(id))
 	return digest(sum[:markSize])

@@ -110,6 +110,7 @@ func (x *Index) isAnswered(d *doc) bool {
 	return next.lane == d.lane && next.turn != d.turn
 }
 
+// endsWithQuestion reports whether a text ends with a question mark, of any of the scripts that have one.
 func endsWithQuestion(text string) bool {
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")

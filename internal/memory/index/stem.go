@@ -51,6 +51,7 @@ func shape(word []byte) int {
 // isListed reports whether a word may be in stops or irregular. If it returns false the word is in neither.
 func isListed(word []byte) bool { return len(word) <= longestListed && listed()[shape(word)] }
 
+// isStop reports whether a word is one of stops.
 func isStop(word []byte) bool {
 	if !isListed(word) {
 		return false
@@ -155,6 +156,7 @@ func hasEnding(word []byte, ending string) bool {
 
 func isVowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
 
+// hasVowel reports whether a word has a vowel, y among them.
 func hasVowel(word []byte) bool {
 	return slices.ContainsFunc(word, isVowel)
 }

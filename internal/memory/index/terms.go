@@ -55,6 +55,7 @@ func (l *termList) add(hash uint64) {
 	l.term(uint32(l.count - 1)).hash = hash
 }
 
+// newTerms returns a map without terms, with a random seed.
 func newTerms() terms {
 	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
 }
@@ -250,4 +251,5 @@ func (r *reader) uvarint() uint64 {
 	}
 }
 
+// hash returns the hash by which a term is known. It differs from process to process.
 func (t *terms) hash(word []byte) uint64 { return maphash.Bytes(t.seed, word) }

@@ -247,6 +247,7 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// isDigest reports whether s has the form of a digest: 64 small hexadecimal digits.
 func isDigest(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -67,6 +67,7 @@ func (p *Prompt) readSigns(all []unit) order {
 	return told
 }
 
+// hasQuestionMark reports whether a text has a question mark anywhere.
 func hasQuestionMark(text string) bool {
 	return strings.Contains(text, "?") || strings.Contains(text, "？")
 }

@@ -234,6 +234,7 @@ func (t *Tree) EachHeld(take func(name string, held limit.Bytes) bool) {
 // RaiseOOMScore does nothing: only Linux has OOM scores.
 func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
 
+// isRoot reports whether p is the process the tree grows from.
 func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.identity() == t.root }
 
 // ownsGroup returns false: groups are signalled at once on Linux only.

@@ -280,5 +280,6 @@ func digest(what, run string, seq uint64) [sha256.Size]byte {
 // parentIDs returns the IDs in a traceparent header.
 func parentIDs(p traceparent.Parent) ids { return ids{p.Trace, p.Span} }
 
+// traceHex and spanHex return the IDs in hexadecimal, as OTLP has them in JSON.
 func (i ids) traceHex() string { return hex.EncodeToString(i.trace[:]) }
 func (i ids) spanHex() string  { return hex.EncodeToString(i.span[:]) }
