@@ -35,7 +35,7 @@ type namespace struct {
 	grown    usage // what was added since the last check
 }
 
-// namespace returns the state of a namespace, new if there is none. It touches no file.
+// namespace returns what this process knows of a namespace, nothing at first. It touches no file.
 func (s *Store) namespace(name string) (*namespace, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,7 +73,7 @@ func (e *embedding) stop() {
 	}
 }
 
-// wake makes the background look for records without vectors now instead of at its next tick. It does not block.
+// wake makes the background work look for records without vectors now instead of at its next tick. It does not block.
 func (e *embedding) wake() {
 	select {
 	case e.woken <- struct{}{}:

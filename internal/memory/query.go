@@ -100,7 +100,7 @@ type Page struct {
 	Offset  int      `json:"offset"`
 }
 
-// hasCondition reports whether a filter has a condition besides its scope's absence. All and the page do not count.
+// hasCondition reports whether a filter has a condition. AllScopes, All and the page are none.
 func (f *Filter) hasCondition() bool {
 	return len(f.IDs) > 0 || len(f.Namespaces) > 0 || f.Scope != "" || len(f.Kinds) > 0 || len(f.Origins) > 0 || f.Conversation != "" ||
 		f.Run != "" || f.File != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil

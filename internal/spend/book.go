@@ -279,8 +279,7 @@ func (p *page) write(i int, r record) error {
 }
 
 // freeRecord returns the index of a free record, or of a share of an earlier month. If there is none it extends the file or, in a full
-// book, returns the sum of the oldest month before this one, which is then overwritten. A book in which all else is of this month is an
-// error.
+// book, returns the sum of the oldest month before this one, which is then overwritten. It is an error if a full book has no such record.
 func (p *page) freeRecord() (int, error) {
 	oldest, month := -1, uint32(0)
 	now, _ := splitDate(p.b.now())

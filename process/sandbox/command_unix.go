@@ -107,7 +107,7 @@ func (r *Run) Signal(sig syscall.Signal) error {
 	return unix.Kill(r.pid, sig)
 }
 
-// signalAll sends SIGSTOP to all members if stop is set, else SIGCONT. That one has ended is not an error.
+// signalAll sends SIGSTOP to all members if stop is set, else SIGCONT. A member that has ended is no error.
 func signalAll(members []proctree.Process, stop bool) error {
 	sig := syscall.SIGCONT
 	if stop {

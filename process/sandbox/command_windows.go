@@ -154,7 +154,7 @@ func (r *Run) Signal(sig syscall.Signal) error {
 	return proctree.Signal(proctree.Process{PID: r.pid, Start: r.started}, sig)
 }
 
-// signalAll sends SIGSTOP to all members if stop is set, else SIGCONT. That one has ended is not an error.
+// signalAll returns an error, unless there are no members: Windows cannot stop a process.
 func signalAll(members []proctree.Process, _ bool) error {
 	if len(members) == 0 {
 		return nil

@@ -188,21 +188,38 @@ func newWatched(l Limits) watchedCage {
 	return w
 }
 
-func (w *watchedCage) strength() Strength               { return w.held }
-func (w *watchedCage) launch(c *command) (int, error)   { return c.fork() }
-func (w *watchedCage) sample() (Sample, bool)           { return Sample{}, false }
+// strength returns which limits are held by watching.
+func (w *watchedCage) strength() Strength { return w.held }
+
+// launch starts the command; it is held by nothing but the watcher.
+func (w *watchedCage) launch(c *command) (int, error) { return c.fork() }
+
+// sample returns false: the process tree must be measured.
+func (w *watchedCage) sample() (Sample, bool) { return Sample{}, false }
+
+// members returns false: the process tree knows them.
 func (w *watchedCage) members(pids []int) ([]int, bool) { return pids, false }
-func (w *watchedCage) charged() int64                   { return 0 }
-func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
-func (w *watchedCage) oomKills() int                    { return w.around.killsSinceStart() }
+
+// charged returns 0: nothing is counted cheaply here.
+func (w *watchedCage) charged() int64 { return 0 }
+
+// peak returns false: the kernel keeps no high-water mark of a tree.
+func (w *watchedCage) peak() (int64, string, bool) { return 0, "", false }
+
+// oomKills counts the kernel's kills in the container around this program, if there is one.
+func (w *watchedCage) oomKills() int { return w.around.killsSinceStart() }
 
 // bounded reports whether there is a container with a memory limit around this program.
 func (w *watchedCage) bounded() bool { return w.around.exists() }
 
 // usedAround returns the bytes that the container around this program holds and its limit; false if there is none.
 func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.bytesUsed() }
-func (w *watchedCage) kill() error                      { return nil }
-func (w *watchedCage) close() error                     { w.around.close(); return nil }
+
+// kill does nothing: the watcher kills the tree.
+func (w *watchedCage) kill() error { return nil }
+
+// close closes the files of the container's group.
+func (w *watchedCage) close() error { w.around.close(); return nil }
 
 // freeze returns an error: there is no group to freeze.
 func (w *watchedCage) freeze(bool) error {

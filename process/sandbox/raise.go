@@ -29,7 +29,7 @@ func (r *Run) Raisable() error {
 	if r.currentLimit() <= 0 {
 		return errors.New("nothing limits its memory")
 	}
-	if c, ok := r.cage.(interface{ fixed() bool }); ok && c.fixed() {
+	if c, ok := r.cage.(interface{ isFixed() bool }); ok && c.isFixed() {
 		return fmt.Errorf("%w: layer %s gives each process its limit when it starts", ErrFixed, r.layer)
 	}
 	if _, can := r.cage.(raiser); !can {

@@ -65,7 +65,8 @@ func agentName(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 // maxSessionFile bounds what is read of one file of a conversation, in bytes.
 const maxSessionFile = 256 << 20
 
-// filesHolding returns the names of the files in a folder that hold the words. A folder that does not exist has none.
+// filesHolding returns the names of the files in a folder that hold the words. The error joins those of files that could not be read; the
+// names of the others are returned nevertheless.
 func filesHolding(dir string, words *memory.Finder) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -130,7 +130,7 @@ func Open(app *core.Core, s config.Settings, o Options) *Plane {
 	return p
 }
 
-// Keeper takes parts of conversations; nil where the memory is off.
+// Keeper returns the receiver of parts of conversations; nil where the memory is off.
 func (p *Plane) Keeper() proxy.Keeper {
 	if p == nil {
 		return nil
@@ -261,7 +261,7 @@ func (p *Plane) WaitReady(ctx context.Context) {
 	}
 }
 
-// AgentKeeper takes what is said to one of Plimsoll's own agents; nil where nothing is kept, or only what is cut: an agent keeps its
+// AgentKeeper returns the receiver of messages of Plimsoll's own agents; nil where nothing is kept, or only what is cut: an agent keeps its
 // conversations whole.
 func (p *Plane) AgentKeeper() agent.Keeper {
 	if !p.Turns() {
@@ -270,7 +270,7 @@ func (p *Plane) AgentKeeper() agent.Keeper {
 	return agentKeeper{p}
 }
 
-// AgentRecaller adds to questions what the user said before; nil unless the memory is switched on.
+// AgentRecaller returns what adds to questions of agents what the user said before; nil unless the memory is switched on.
 func (p *Plane) AgentRecaller() agent.Recaller {
 	if p == nil || !p.on {
 		return nil

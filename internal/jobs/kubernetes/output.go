@@ -71,7 +71,7 @@ func (e *Engine) followOnce(ctx context.Context, c *kubeapi.Cluster, ref jobs.Re
 	started, over, whole := false, false, false
 	if len(pods.Items) > 0 {
 		p := &pods.Items[0]
-		agent := p.agentContainer().State
+		agent := p.found().State
 		over = agent.Terminated != nil
 		if started = over || agent.Running != nil; started {
 			if l.uid != p.Metadata.UID {

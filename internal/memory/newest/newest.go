@@ -59,7 +59,8 @@ const (
 	month
 )
 
-// Read reads a text. It is nil if the text is too long to replace something or to be replaced.
+// Read takes a text apart, to be compared with others. The result is nil, which replaces nothing and is not replaced, for a text that is
+// empty or longer than MaxText.
 func Read(text string) Text {
 	if len(text) > MaxText || strings.TrimSpace(text) == "" {
 		return nil
@@ -168,7 +169,8 @@ func (n Text) Replaces(older Text) bool {
 	return false
 }
 
-// isShort reports whether a text says one thing: of a longer one, of chat above all, sentences are alike that are about nothing.
+// isShort reports whether a text says one thing, by its length. In longer ones, of chat above all, sentences that are alike are often about
+// nothing.
 func (n Text) isShort() bool {
 	words := 0
 	for _, s := range n {

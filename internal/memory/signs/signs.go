@@ -187,8 +187,7 @@ func hanStates(sentence string, mark rune) bool {
 	return true
 }
 
-// longestPrefix returns the longest Chinese word with one of the signs in of that a text begins with (你好 and not 你); "" if there is
-// none.
+// longestPrefix returns the longest Chinese word with one of these signs that a text begins with (你好 and not 你); "" if there is none.
 func longestPrefix(text string, signs uint64) (longest string) {
 	for w, in := range Words() {
 		if in&signs != 0 && len(w) > len(longest) && IsHan(w) && strings.HasPrefix(text, w) {

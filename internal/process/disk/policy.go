@@ -124,7 +124,7 @@ type Policy struct {
 	own      limit.Bytes // what the agent may write itself before it is told again
 }
 
-// Near reports whether a look should be close: growth is half of WriteMax or more, or less than three times the hard line is free.
+// Near reports whether the next look should come soon: growth is half of WriteMax or more, or less than three times the hard line is free.
 func (p *Policy) Near(r Reading) bool {
 	if p.Lines.WriteMax > 0 && r.Growth() >= p.Lines.WriteMax/2 {
 		return true

@@ -70,7 +70,7 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 			}
 			return nil, count, t.errorAt("", "it has %d fields, the header has %d", len(fields), len(t.columns))
 		}
-		task, ok, err := t.parseTask(fields, &count)
+		task, ok, err := t.task(fields, &count)
 		if err != nil {
 			return nil, count, err
 		}
@@ -251,7 +251,7 @@ func (t *trace) readLine(maxBytes int) (string, error) {
 func isMissing(value string) bool { return value == "" || value == "-" }
 
 // parseTask returns a record as a task; ok is false for one that is left out, which is counted in count.
-func (t *trace) parseTask(fields []string, count *TraceCount) (parseTask Task, ok bool, err error) {
+func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, err error) {
 	value := func(at int) string {
 		if at < 0 {
 			return ""
@@ -275,50 +275,50 @@ func (t *trace) parseTask(fields []string, count *TraceCount) (parseTask Task, o
 		count.NoPeak++
 		return Task{}, false, nil
 	}
-	parseTask.Sample = Sample{Demand: bytes, Exact: true}
+	task.Sample = Sample{Demand: bytes, Exact: true}
 	if memory := value(t.memory); !isMissing(memory) {
-		if parseTask.Requested, err = limit.ParseBytes(memory); err != nil {
+		if task.Requested, err = limit.ParseBytes(memory); err != nil {
 			return Task{}, false, t.errorAt("memory", "%.60q is not a size; it is bytes or like 1.2 GB", memory)
 		}
 		// The trace has what the last attempt asked for. Workflows ask for more with each, by Nextflow's own pattern `memory { 2.GB * task.attempt }`.
 		if attempt, err := strconv.Atoi(value(t.attempt)); err == nil && attempt > 1 {
-			parseTask.Requested /= limit.Bytes(attempt)
+			task.Requested /= limit.Bytes(attempt)
 		}
 	}
-	if parseTask.Process = value(t.process); isMissing(parseTask.Process) {
-		parseTask.Process, _, _ = strings.Cut(value(t.tag), " (")
+	if task.Process = value(t.process); isMissing(task.Process) {
+		task.Process, _, _ = strings.Cut(value(t.tag), " (")
 	}
-	parseTask.Process = cutText(parseTask.Process, maxProcess)
+	task.Process = cutText(task.Process, maxProcess)
 	submit, err := t.parseDateField("submit", value(t.submit))
 	if err != nil {
 		return Task{}, false, err
 	}
-	if parseTask.Start, err = t.parseDateField("start", value(t.start)); err != nil {
+	if task.Start, err = t.parseDateField("start", value(t.start)); err != nil {
 		return Task{}, false, err
 	}
-	if parseTask.End, err = t.parseDateField("complete", value(t.complete)); err != nil {
+	if task.End, err = t.parseDateField("complete", value(t.complete)); err != nil {
 		return Task{}, false, err
 	}
-	if parseTask.Start.IsZero() {
-		parseTask.Start = submit
+	if task.Start.IsZero() {
+		task.Start = submit
 	}
 	if text := value(t.realtime); !isMissing(text) {
-		if parseTask.Runtime, err = parseDuration(text); err != nil {
+		if task.Runtime, err = parseDuration(text); err != nil {
 			return Task{}, false, t.errorAt("realtime", "%v", err)
 		}
-	} else if !parseTask.Start.IsZero() && !parseTask.End.IsZero() {
-		parseTask.Runtime = max(parseTask.End.Sub(parseTask.Start), 0)
+	} else if !task.Start.IsZero() && !task.End.IsZero() {
+		task.Runtime = max(task.End.Sub(task.Start), 0)
 	} else {
 		count.NoTime++
 		return Task{}, false, nil
 	}
-	if !parseTask.Start.IsZero() && parseTask.End.IsZero() {
-		parseTask.End = parseTask.Start.Add(parseTask.Runtime)
+	if !task.Start.IsZero() && task.End.IsZero() {
+		task.End = task.Start.Add(task.Runtime)
 	}
-	if parseTask.Start.IsZero() && !parseTask.End.IsZero() {
-		parseTask.Start = parseTask.End.Add(-parseTask.Runtime)
+	if task.Start.IsZero() && !task.End.IsZero() {
+		task.Start = task.End.Add(-task.Runtime)
 	}
-	return parseTask, true, nil
+	return task, true, nil
 }
 
 // parseDateField parses a field of a column; the zero time if it is missing.

@@ -47,7 +47,7 @@ func readProgramName(pid int) string {
 	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
 }
 
-// readCookie returns the ID of a run in the environment that a process was started with; "" also if its environment cannot be read.
+// readCookie returns the ID of the run whose cookie was in the environment of a process when it started; "" for none, and if its environment cannot be read.
 func readCookie(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

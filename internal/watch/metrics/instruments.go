@@ -206,7 +206,7 @@ func (i *instrument) snapshot() []series {
 	return list
 }
 
-// write writes the family, if there is a series in it.
+// write writes all series of the instrument, and nothing if it has none.
 func (i *instrument) write(w textWriter) {
 	list := i.snapshot()
 	if len(list) == 0 {

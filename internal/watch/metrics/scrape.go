@@ -38,7 +38,8 @@ func (e *exposition) add(source func(*instruments)) {
 	e.sources = append(e.sources, source)
 }
 
-// families returns all instruments of one scrape, by name. Two of one name would be two families of one name, which no parser takes.
+// families returns all instruments of one scrape, sorted by name: those that are counted with, and those that the sources make now. No two
+// must have one name.
 func (e *exposition) families() []*instrument {
 	e.mu.Lock()
 	sources := slices.Clone(e.sources)

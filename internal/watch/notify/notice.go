@@ -100,7 +100,7 @@ func cleanText(text string, maxBytes int) string {
 	return limit.Short(printable.Name(secrets.Text(text)), maxBytes)
 }
 
-// killText names the process that was killed for memory.
+// killText returns words about a kill for memory: which process it was, at how many bytes, and who killed it.
 func killText(k *runs.Kill) string {
 	text := cleanText(k.Name, maxName)
 	if k.PID > 0 {

@@ -376,7 +376,7 @@ func (r *Run) recompute() {
 		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
 	default:
 		r.Outcome, r.Reason = Running, r.RateWait.Sentence(time.Now())
-		r.State, r.StateSince = r.inUse.currentState(hasUser(r.Kind))
+		r.State, r.StateSince = r.inUse.state(hasUser(r.Kind))
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 	if !r.ended || r.died {

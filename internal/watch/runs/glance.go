@@ -324,7 +324,7 @@ func (g *glancer) finish() Glance {
 		}
 	}
 	if out.Outcome == Running {
-		out.State, out.StateSince = seen.currentState(hasUser(out.Kind))
+		out.State, out.StateSince = seen.state(hasUser(out.Kind))
 	}
 	var fullest Context
 	for _, text := range g.requests {

@@ -58,7 +58,7 @@ func (s *sampler) merge(n Sample) {
 	s.addState()
 }
 
-// addState adds the state of the window and the disk to the sample that is held.
+// addState adds to the held sample the fullest window since the last one, and the bytes written to disks so far.
 func (s *sampler) addState() {
 	if s.limit > 0 || s.tokens > 0 {
 		s.held.WindowTokens, s.held.WindowLimit = s.tokens, s.limit
