@@ -156,8 +156,7 @@ var outcomes = map[string]journal.Outcome{
 	"Preempted": journal.OutcomeSignalled,
 }
 
-// Outcome returns how a job has ended: the outcome in its report if it left one, else by the engine's reason, the signal or the exit
-// status.
+// Outcome returns how a job has ended: the outcome in its report if it left one, else by the engine's reason, the signal or the exit status.
 func (s *Status) Outcome() journal.Outcome {
 	switch outcome, known := outcomes[s.Reason]; {
 	case s.Report != nil:
@@ -200,8 +199,8 @@ type Engine interface {
 // maxMessage bounds a report in a container's termination message, in bytes: of the last 4,096 bytes some are for what is said before it.
 const maxMessage = 3 << 10
 
-// FormatMessage returns a report as one line for a container's termination message, which the engine hands on. If it is too long, parts of
-// it are left out, the least important first; nil if even the figures alone are too long.
+// FormatMessage returns a report as one line for a container's termination message, which the engine hands on. If it is too long, parts of it are
+// left out, the least important first; nil if even the figures alone are too long.
 func FormatMessage(r *journal.Report) []byte {
 	short := *r
 	for _, shorten := range []func(){

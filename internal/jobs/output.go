@@ -75,8 +75,8 @@ func Tail(ctx context.Context, e Engine, ref Ref, out, errs io.Writer) error {
 	return nil
 }
 
-// copyTail copies a file from an offset to its end and returns the number of bytes; 0 if there is no file yet. It opens the file each time:
-// on some file systems one that another machine writes is not seen to grow otherwise.
+// copyTail copies a file from an offset to its end and returns the number of bytes; 0 if there is no file yet. It opens the file each time: on some
+// file systems one that another machine writes is not seen to grow otherwise.
 func copyTail(path string, at int64, to io.Writer) (int64, error) {
 	f, err := statefile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +102,8 @@ type Bound struct {
 	Cut limit.Bytes
 }
 
-// Trim does nothing unless the file is larger than b.Max. Then it keeps the first and the last quarter of that size and writes a line
-// between them, which says how much was left out.
+// Trim does nothing unless the file is larger than b.Max. Then it keeps the first and the last quarter of that size and writes a line between them,
+// which says how much was left out.
 func (b *Bound) Trim() error {
 	info, err := b.File.Stat()
 	if err != nil || info.Size() <= int64(b.Max) {

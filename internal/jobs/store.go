@@ -270,8 +270,8 @@ type Removed struct {
 // it removes nothing.
 func (s *Store) Prune(now time.Time, dry bool) ([]Removed, error) { return s.prune(MaxKept, now, dry) }
 
-// prune removes the jobs that are over and beyond one of the bounds: at most maxJobs of them, of age, and of bytes; the oldest go first.
-// Folders without a record go too, once they are old. With dry, nothing is removed and the result is what would be.
+// prune removes the jobs that are over and beyond one of the bounds: at most maxJobs of them, of age, and of bytes; the oldest go first. Folders
+// without a record go too, once they are old. With dry, nothing is removed and the result is what would be.
 func (s *Store) prune(maxJobs int, now time.Time, dry bool) (removed []Removed, err error) {
 	ids, err := s.IDs()
 	if err != nil {

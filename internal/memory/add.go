@@ -146,8 +146,8 @@ func (s *Store) inheritOrigin(ctx context.Context, records []Record) error {
 	return nil
 }
 
-// addToNamespace adds the records at the given positions to a namespace, and enters the outcome into out: the ids at the same positions,
-// and the counts.
+// addToNamespace adds the records at the given positions to a namespace, and enters the outcome into out: the ids at the same positions, and the
+// counts.
 func (s *Store) addToNamespace(ctx context.Context, name string, records []Record, positions []int, out *Added) error {
 	n, err := s.namespace(name)
 	if err != nil {

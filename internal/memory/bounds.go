@@ -94,8 +94,8 @@ func (s *Store) measureNamespace(name string) (usage, error) {
 // consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
 func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
 
-// compactIfGrown compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since
-// the last time, it does nothing and returns now.
+// compactIfGrown compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since the last
+// time, it does nothing and returns now.
 func (s *Store) compactIfGrown(ctx context.Context, name string, now usage) (usage, error) {
 	var last usage
 	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
@@ -236,9 +236,8 @@ func (s *Store) surveyLines(ctx context.Context, name string) (*survey, error) {
 	return v, err
 }
 
-// compactNamespace rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the
-// records in gone. Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see
-// finishForgetting.
+// compactNamespace rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in gone.
+// Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see finishForgetting.
 func (s *Store) compactNamespace(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
 	edit, removed, err := s.compactionEdit(ctx, name, gone)
 	if err != nil {
@@ -306,8 +305,8 @@ func (s *Store) compactionEdit(ctx context.Context, name string, gone map[record
 	return edit, removed, nil
 }
 
-// evictRecords removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the
-// user's own go last, and only until what is left is within ownBound. why is the reason for the journal.
+// evictRecords removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the user's own go
+// last, and only until what is left is within ownBound. why is the reason for the journal.
 func (s *Store) evictRecords(ctx context.Context, name string, goal, ownBound usage, why string) error {
 	v, err := s.surveyLines(ctx, name)
 	if err != nil {

@@ -146,8 +146,8 @@ func decodeBody(text []byte) (entryBody, error) {
 	return b, err
 }
 
-// decodeInPlace parses the body of a line for immediate use: the strings of the result are valid only as long as text is, and for an
-// episode only the fields that an index needs are set.
+// decodeInPlace parses the body of a line for immediate use: the strings of the result are valid only as long as text is, and for an episode only the
+// fields that an index needs are set.
 func decodeInPlace(text []byte) (entryBody, error) {
 	var b entryBody
 	if parseFast(text, &b) {
@@ -166,8 +166,8 @@ func decodeShared(text []byte) (entryShared, error) {
 	return s, err
 }
 
-// toRecord builds the record that a line holds, from its body, its shared fields and the name of its namespace. It returns an error for an
-// invalid id or kind, such as of a newer version.
+// toRecord builds the record that a line holds, from its body, its shared fields and the name of its namespace. It returns an error for an invalid id
+// or kind, such as of a newer version.
 func (b *entryBody) toRecord(namespace string, shared *entryShared) (Record, error) {
 	id, err := parseID(b.ID)
 	if err != nil {

@@ -81,8 +81,8 @@ func (e *embedding) wake() {
 	}
 }
 
-// reportService records the outcome of asking the embedding service for a purpose. An error is counted; the first after a success is
-// journalled and logged. nil is a success.
+// reportService records the outcome of asking the embedding service for a purpose. An error is counted; the first after a success is journalled and
+// logged. nil is a success.
 func (s *Store) reportService(purpose string, err error) {
 	e := s.embedding
 	e.mu.Lock()
@@ -102,8 +102,8 @@ func (s *Store) reportService(purpose string, err error) {
 	s.o.Log.Warn("the memory is searched by words only", "for", purpose, "error", limit.Short(err.Error(), 300))
 }
 
-// embedQuestion returns the vector of a question; nil when no service is set up or no namespace has vectors. When the service fails it
-// returns nil and, in why, one line for the user that says that only words were searched.
+// embedQuestion returns the vector of a question; nil when no service is set up or no namespace has vectors. When the service fails it returns nil
+// and, in why, one line for the user that says that only words were searched.
 func (s *Store) embedQuestion(ctx context.Context, names []string, text string) (m *questionVector, why string) {
 	if s.o.Embed == nil || text == "" || !slices.ContainsFunc(names, func(name string) bool { return s.vectorFile(name).Size() > 0 }) {
 		return nil, ""

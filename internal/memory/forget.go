@@ -32,6 +32,7 @@ type Place struct {
 
 // Values of [Place.Action].
 const (
+	// Values of [Place.Action].
 	Removed = "removed"
 	Blotted = "blotted"
 )
@@ -121,8 +122,8 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 // maxRounds bounds the passes of finishForgetting over the lines. Each later pass finds only records derived meanwhile from the last.
 const maxRounds = 8
 
-// finishForgetting removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those whose
-// tombstones the caller has just written. It waits for processes that are adding records, so that none of their lines is missed.
+// finishForgetting removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those whose tombstones the
+// caller has just written. It waits for processes that are adding records, so that none of their lines is missed.
 func (s *Store) finishForgetting(ctx context.Context, gone []Record) (Forgotten, error) {
 	var out Forgotten
 	meant := map[string]bool{}

@@ -45,8 +45,8 @@ func (s *Store) MakeVectors(ctx context.Context, namespaces ...string) (VectorsM
 	return out, nil
 }
 
-// makeMissing makes the missing vectors of one namespace and counts them in out. It does nothing if none is missing or another process is
-// making them.
+// makeMissing makes the missing vectors of one namespace and counts them in out. It does nothing if none is missing or another process is making
+// them.
 func (s *Store) makeMissing(ctx context.Context, h *shelf, out *VectorsMade) error {
 	f := s.vectorFile(h.name)
 	h.mu.Lock()
@@ -160,8 +160,8 @@ func (h *shelf) unmarkVectors() {
 	}
 }
 
-// wantsVectors reports whether there may be vectors to make: the file has changed since the slots were last marked, or records have none.
-// The caller holds h.mu.
+// wantsVectors reports whether there may be vectors to make: the file has changed since the slots were last marked, or records have none. The caller
+// holds h.mu.
 func (h *shelf) wantsVectors(f embed.File) bool {
 	now, err := f.Root.Lstat(f.Name)
 	if err != nil || h.vectors == nil || now.Size() != h.vectors.Size() || !now.ModTime().Equal(h.vectors.ModTime()) {
@@ -180,8 +180,8 @@ func (h *shelf) missingVectors() (n int) {
 	return n
 }
 
-// makeBatch makes and stores the vectors of the next batch of records. It returns how many it made and how many texts the service rejected;
-// both are 0 when there is nothing left to do.
+// makeBatch makes and stores the vectors of the next batch of records. It returns how many it made and how many texts the service rejected; both are
+// 0 when there is nothing left to do.
 func (s *Store) makeBatch(ctx context.Context, h *shelf, f embed.File, b *vectorState) (made, refused int, err error) {
 	keys, texts, err := s.nextBatch(h, b)
 	if err != nil || len(keys) == 0 {

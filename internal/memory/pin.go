@@ -179,8 +179,8 @@ func (s *Store) standingIn(ctx context.Context, name string, q Query) ([]Record,
 	return nil, nil
 }
 
-// readStanding reads the standing instructions of the shelf from the disk; complete is false if one is no longer where the index has it.
-// The caller holds h.mu.
+// readStanding reads the standing instructions of the shelf from the disk; complete is false if one is no longer where the index has it. The caller
+// holds h.mu.
 func (h *shelf) readStanding(s *Store, from *archive.Fetcher, q Query) (all []Record, complete bool, err error) {
 	f := h.newFilter(&Query{Scope: q.Scope, AllScopes: q.AllScopes}, s.o.Clock(), s.o.MaxAge)
 	complete = true

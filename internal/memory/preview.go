@@ -20,8 +20,8 @@ type AddPreview struct {
 	Passages int
 }
 
-// WouldAdd returns which of some records, the oldest first, would stay if they were added together. It leaves out those that the bounds
-// would remove again; of too many for a namespace, the newest stay. It changes nothing.
+// WouldAdd returns which of some records, the oldest first, would stay if they were added together. It leaves out those that the bounds would remove
+// again; of too many for a namespace, the newest stay. It changes nothing.
 func (s *Store) WouldAdd(ctx context.Context, records []Record) (AddPreview, error) {
 	if err := s.readForgotten(); err != nil {
 		return AddPreview{}, err
@@ -102,8 +102,8 @@ func (rs *rooms) takeRoom(in *room, r *Record) bool {
 	return true
 }
 
-// findRooms returns the room that each namespace of records has for them. If they all fit, it goes up to the bounds, else to the size
-// that an eviction leaves.
+// findRooms returns the room that each namespace of records has for them. If they all fit, it is what the bounds leave, else what they would leave
+// after an eviction.
 func (s *Store) findRooms(ctx context.Context, records []Record) (*rooms, error) {
 	out := &rooms{of: map[string]*room{}}
 	wanted := map[string]usage{} // of what is not there yet

@@ -64,8 +64,8 @@ type Results struct {
 	Offset int `json:"offset"`
 	// WordsOnly says in one line why the search by meaning failed. It is "" when that worked, or is not set up, or no vectors exist.
 	WordsOnly string `json:"words_only,omitempty"`
-	// StatementsWith is, after a [Query.Loose] search, the number of statements that have each term of the query, and Statements that of all
-	// statements searched.
+	// StatementsWith is, after a [Query.Loose] search, the number of statements that have each term of the query, and Statements that of all statements
+	// searched.
 	StatementsWith map[string]int `json:"-"`
 	Statements     int            `json:"-"`
 }
@@ -100,7 +100,7 @@ type Page struct {
 	Offset  int      `json:"offset"`
 }
 
-// hasCondition reports whether a filter has a condition. AllScopes, All and the page are none.
+// hasCondition reports whether a filter has a condition besides its scope's absence. All and the page do not count.
 func (f *Filter) hasCondition() bool {
 	return len(f.IDs) > 0 || len(f.Namespaces) > 0 || f.Scope != "" || len(f.Kinds) > 0 || len(f.Origins) > 0 || f.Conversation != "" ||
 		f.Run != "" || f.File != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil

@@ -135,8 +135,8 @@ type Fact struct {
 	Standing bool `json:"standing,omitempty"`
 }
 
-// validAt reports whether a fact is valid at t: from ValidFrom on and before ValidUntil, whether it has Expired since or not. For the zero
-// t it reports whether the fact is valid now and has not Expired.
+// validAt reports whether a fact is valid at t: from ValidFrom on and before ValidUntil, whether it has Expired since or not. For the zero t it
+// reports whether the fact is valid now and has not Expired.
 func (f *Fact) validAt(t, now time.Time) bool {
 	if t.IsZero() {
 		return f.Expired.IsZero() && (f.ValidUntil.IsZero() || now.Before(f.ValidUntil))

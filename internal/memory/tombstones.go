@@ -78,8 +78,7 @@ func (f *forgotten) isDerived(from []string, fact *Fact) bool {
 	return ok
 }
 
-// isLineForgotten reports whether the record in a line was forgotten: by its id, by its words, or because a record that it is derived from
-// was.
+// isLineForgotten reports whether the record in a line was forgotten: by its id, by its words, or because a record that it is derived from was.
 func (s *Store) isLineForgotten(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()

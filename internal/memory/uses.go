@@ -75,8 +75,7 @@ func addUse(uses []storedUse, u storedUse) []storedUse {
 	return uses[max(0, len(uses)-MaxUses):]
 }
 
-// RecordUse records that records were given to somebody, now, whatever use.At is. Records that were never given to anybody are evicted
-// first.
+// RecordUse records that records were given to somebody, now, whatever use.At is. Records that were never given to anybody are evicted first.
 func (s *Store) RecordUse(ctx context.Context, use Use, records ...Record) error {
 	byNamespace := map[string][]string{}
 	for _, r := range records {
@@ -127,8 +126,8 @@ type GivenFilter struct {
 	Limit             int // (DefaultLimit), at most MaxLimit
 }
 
-// Given returns the records that were given to somebody, with when and to whom, the newest first. Of each record that still exists the last
-// [MaxUses] times are known.
+// Given returns the records that were given to somebody, with when and to whom, the newest first. Of each record that still exists the last [MaxUses]
+// times are known.
 func (s *Store) Given(ctx context.Context, to GivenFilter) ([]GivenRecord, error) {
 	names, err := s.Namespaces()
 	if err != nil {

@@ -35,9 +35,9 @@ func (h *shelf) saidIn(times []span) func(doc int) bool {
 	}
 }
 
-// parseTimes returns the times that a question names in English: days (25 May 2022, May 25th, 2022-05-25), months (May 2022, in May) and
-// years (in 2022), or if there is none of these, yesterday and the last week, month and year; nil for none. A day or month without a year
-// is the last one that has begun by now; days begin and end in the time zone of now.
+// parseTimes returns the times that a question names in English: days (25 May 2022, May 25th, 2022-05-25), months (May 2022, in May) and years (in
+// 2022), or if there is none of these, yesterday and the last week, month and year; nil for none. A day or month without a year is the last one that
+// has begun by now; days begin and end in the time zone of now.
 func parseTimes(text string, now time.Time) (times []span) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:()[]?!\"'’", r) })
 	for i, w := range words {

@@ -22,8 +22,7 @@ type Answers struct {
 	read, input float64
 }
 
-// AddAnswer counts an answer of output tokens, whose request had input tokens, read of them from a cache. Later answers weigh more than
-// earlier ones.
+// AddAnswer counts an answer of output tokens, whose request had input tokens, read of them from a cache. Later answers weigh more than earlier ones.
 func (a *Answers) AddAnswer(output, input, read int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,8 +77,8 @@ func (s *sizes) p99() int64 {
 	return 0
 }
 
-// expectedUse returns the tokens and the cost that a request will probably use: the 99th percentile of the output so far, or a fixed size
-// while too few answers were seen, and the usual part of the input from a cache. The cost is 0 if the price is not known.
+// expectedUse returns the tokens and the cost that a request will probably use: the 99th percentile of the output so far, or a fixed size while too
+// few answers were seen, and the usual part of the input from a cache. The cost is 0 if the price is not known.
 func (a *Answers) expectedUse(r Request) Amount {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -139,8 +139,8 @@ func (b *Book) writeRecord(i int, r record) error {
 	return err
 }
 
-// readRecords returns all records of the file. Other processes may be writing theirs, so a record whose checksum is wrong is read again, up
-// to three times.
+// readRecords returns all records of the file. Other processes may be writing theirs, so a record whose checksum is wrong is read again, up to three
+// times.
 func (b *Book) readRecords() ([]record, error) {
 	var err error
 	for range 3 {
@@ -173,8 +173,8 @@ func (b *Book) readRecord(i int) (record, error) {
 	return decodeRecord(text[:])
 }
 
-// ensureRecord gives this process a record for the month, if it has none yet. It opens or creates the book, and adds up records that ended
-// processes, and this one in the month before, have left.
+// ensureRecord gives this process a record for the month, if it has none yet. It opens or creates the book, and adds up records that ended processes,
+// and this one in the month before, have left.
 func (b *Book) ensureRecord(ctx context.Context, month, day uint32) error {
 	if b.own >= 0 && b.row.month == month {
 		return nil
@@ -212,8 +212,8 @@ type page struct {
 	records []record
 }
 
-// whileLocked calls f with all records while no other process can lock the book. It opens the book if needed, and first finishes payments
-// that a process did not finish before it died.
+// whileLocked calls f with all records while no other process can lock the book. It opens the book if needed, and first finishes payments that a
+// process did not finish before it died.
 func (b *Book) whileLocked(ctx context.Context, f func(p *page) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
@@ -278,8 +278,8 @@ func (p *page) write(i int, r record) error {
 	return nil
 }
 
-// freeRecord returns the index of a free record, or of a share of an earlier month. If there is none it extends the file or, in a full
-// book, returns the sum of the oldest month before this one, which is then overwritten. It is an error if a full book has no such record.
+// freeRecord returns the index of a free record, or of a share of an earlier month. If there is none it extends the file or, in a full book, returns
+// the sum of the oldest month before this one, which is then overwritten. It is an error if a full book has no such record.
 func (p *page) freeRecord() (int, error) {
 	oldest, month := -1, uint32(0)
 	now, _ := splitDate(p.b.now())

@@ -217,8 +217,8 @@ func (b *Book) storeRecord(day uint32) error {
 	return b.writeRecord(b.own, b.row)
 }
 
-// checkBudgets returns nil if want fits into all budgets, the [*Over] of a budget that is used up, or errWait with the name of a budget
-// whose rest is held by others or has to be asked of the team.
+// checkBudgets returns nil if want fits into all budgets, the [*Over] of a budget that is used up, or errWait with the name of a budget whose rest is
+// held by others or has to be asked of the team.
 func (b *Book) checkBudgets(want Amount, exact bool) (name string, err error) {
 	money := b.costOf(want)
 	if money <= 0 {
@@ -278,8 +278,8 @@ func (h *bookHold) settle(a *Amount) []Line {
 	return nil
 }
 
-// takeReachedLines returns the lines of the budgets that were reached and not told of yet, and records in the book that they are told, so
-// that no other process tells of them.
+// takeReachedLines returns the lines of the budgets that were reached and not told of yet, and records in the book that they are told, so that no
+// other process tells of them.
 func (p *page) takeReachedLines() (lines []Line, err error) {
 	month, day := splitDate(p.b.now())
 	own, err := p.findOrCreateSum(p.b.project, month, day)

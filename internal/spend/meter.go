@@ -283,8 +283,8 @@ func (m *Meter) report(l Line) {
 	}
 }
 
-// UpdateWindows records the windows of the plan that the provider has named in an answer, and reports those that have reached the quota. If
-// a quota is set and no provider has named any window, it calls OnBlind once.
+// UpdateWindows records the windows of the plan that the provider has named in an answer, and reports those that have reached the quota. If a quota
+// is set and no provider has named any window, it calls OnBlind once.
 func (m *Meter) UpdateWindows(windows []Window) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

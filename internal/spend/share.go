@@ -56,8 +56,8 @@ func hasPassed(second uint32, d time.Duration, now time.Time) bool {
 	return now.Unix()-int64(second) >= int64(d/time.Second)
 }
 
-// leastPublished returns the least amount that the others have to be told that this host may spend. It is more than Granted for a while
-// after the share was made smaller.
+// leastPublished returns the least amount that the others have to be told that this host may spend. It is more than Granted for a while after the
+// share was made smaller.
 func (s *share) leastPublished(now time.Time) float64 {
 	if s.Lowered != 0 && !hasPassed(s.Lowered, lowerRest, now) {
 		return max(s.Published, s.Granted)
@@ -87,9 +87,9 @@ const (
 	ahead = 4
 )
 
-// grantAdvance grants the host an advance if the team cannot be asked, and returns whether it changed the share. A host without a share
-// gets one once: a fixed part of the budget, or at most half of the rest that was known, divided by the hosts. A host whose share is of a
-// larger budget than today's may spend nothing more.
+// grantAdvance grants the host an advance if the team cannot be asked, and returns whether it changed the share. A host without a share gets one
+// once: a fixed part of the budget, or at most half of the rest that was known, divided by the hosts. A host whose share is of a larger budget than
+// today's may spend nothing more.
 func (s *share) grantAdvance(budget, spent, held float64, now time.Time) bool {
 	if s.At != 0 && !s.Returned {
 		if s.Max <= budget {
@@ -135,9 +135,9 @@ func (t *teamwork) whileAlone(ctx context.Context, b *Book, f func() error) erro
 	return f()
 }
 
-// exchange asks the team for a larger share of the budgets that have too little left, and writes the answers to the book. With report it
-// also publishes what was spent since the last time. If the team cannot be asked, the share gets an advance. asked is false if there was
-// nothing to ask or publish.
+// exchange asks the team for a larger share of the budgets that have too little left, and writes the answers to the book. With report it also
+// publishes what was spent since the last time. If the team cannot be asked, the share gets an advance. asked is false if there was nothing to ask or
+// publish.
 func (t *teamwork) exchange(ctx context.Context, b *Book, report bool) (asked bool, err error) {
 	err = t.whileAlone(ctx, b, func() error {
 		accounts, err := b.readAccounts()

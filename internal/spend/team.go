@@ -145,8 +145,7 @@ func (b *Book) topSpenders(budget string) []HostSpent {
 	return b.team.top[budget]
 }
 
-// refreshOthers asks how much the other hosts have spent of an account, and claims nothing. If they cannot be asked, the account stays as
-// it is.
+// refreshOthers asks how much the other hosts have spent of an account, and claims nothing. If they cannot be asked, the account stays as it is.
 func (t *teamwork) refreshOthers(ctx context.Context, b *Book, a *account) {
 	c := t.claim(b, a)
 	c.Look = true

@@ -168,8 +168,8 @@ func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 	return s, err
 }
 
-// probeDepth returns how many owners must be probed before the verdict v is final: nobody may wait, or be refused, for a claim whose owner
-// is dead. over is true when a verdict against the run is its refusal.
+// probeDepth returns how many owners must be probed before the verdict v is final: nobody may wait, or be refused, for a claim whose owner is dead.
+// over is true when a verdict against the run is its refusal.
 func (a *acquisition) probeDepth(b *book, v verdict, over bool) probeDepth {
 	switch {
 	case v.admit || v.never:

@@ -72,7 +72,7 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 			if recent {
 				left -= min(left, e.used)
 			}
-			g.claimed = addCapped(g.claimed, left)
+			g.claimed = headroom.AddCapped(g.claimed, left)
 		}
 	}
 	b.addOthers(g, r)
@@ -90,7 +90,7 @@ func (b *book) sumUse(g *capacity, holding []*entry, cgroupsHash uint64) {
 			continue
 		}
 		e.used = h.Reservation - h.Unused()
-		g.claimed = addCapped(g.claimed, h.Unused())
+		g.claimed = headroom.AddCapped(g.claimed, h.Unused())
 	}
 	sortHolders(g.holders)
 	b.sum = snapshot{}
@@ -151,9 +151,9 @@ func swapIndex(countSwap bool) int {
 	return 0
 }
 
-// reserveBytes returns the bytes to reserve for e: what r asks for, and when r yields at most what is available: else one death, or a host
-// that has less memory than it had, would keep a tool out for ever. It is never lowered below r.Least, unless that could not fit at all,
-// nor below half of the ceiling: for that the run waits, because other programs and runs have the rest and may give it back.
+// reserveBytes returns the bytes to reserve for e: what r asks for, and when r yields at most what is available: else one death, or a host that has
+// less memory than it had, would keep a tool out for ever. It is never lowered below r.Least, unless that could not fit at all, nor below half of the
+// ceiling: for that the run waits, because other programs and runs have the rest and may give it back.
 func (g *capacity) reserveBytes(e *entry, r Request) limit.Bytes {
 	most := g.ceiling[swapIndex(e.CountSwap)].Total - e.MinFree
 	if !g.known || !r.Yields || most <= 0 {
@@ -197,8 +197,8 @@ func (g *capacity) fitsNow(e *entry) (Reason, bool) {
 	return "", true
 }
 
-// wouldStarve reports whether admitting e would take something that the waiter w needs: w would no longer fit beside it, not even when a
-// slot of its own tool becomes free.
+// wouldStarve reports whether admitting e would take something that the waiter w needs: w would no longer fit beside it, not even when a slot of its
+// own tool becomes free.
 func (g *capacity) wouldStarve(e, w *entry) bool {
 	switch {
 	case g.known && w.Reservation > g.availableTo(w)-e.Reservation:
@@ -211,17 +211,9 @@ func (g *capacity) wouldStarve(e, w *entry) bool {
 
 // reserveFor adds the reservation of w to that in use, and its slot unless it takes none.
 func (g *capacity) reserveFor(w *entry) {
-	g.claimed = addCapped(g.claimed, w.Reservation)
+	g.claimed = headroom.AddCapped(g.claimed, w.Reservation)
 	if !w.NoSlot {
 		g.tools[w.slot()]++
 		g.total++
 	}
-}
-
-// addCapped returns a + b, for sizes that are not negative, and at most [headroom.Unlimited].
-func addCapped(a, b limit.Bytes) limit.Bytes {
-	if a > headroom.Unlimited-b {
-		return headroom.Unlimited
-	}
-	return a + b
 }

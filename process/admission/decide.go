@@ -125,8 +125,8 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	return v
 }
 
-// decideTwice is decide, first with the cheap sum, and once more with the exact one where that matters: before a run is refused (refusing),
-// and for the first waiter, if rereadForFirst allows it.
+// decideTwice is decide, first with the cheap sum, and once more with the exact one where that matters: before a run is refused (refusing), and for
+// the first waiter, if rereadForFirst allows it.
 func (b *book) decideTwice(e *entry, waiting []*entry, r Request, refusing, rereadForFirst bool) verdict {
 	v := b.decide(e, waiting, r, false)
 	if v.admit || v.never || v.exact || !refusing && (v.position > 1 || !rereadForFirst) {

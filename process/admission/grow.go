@@ -89,8 +89,8 @@ func (c *Claim) writeReservation(bytes limit.Bytes) error {
 	return err
 }
 
-// growableTo returns the reservation that e may have in all, between least and want. It is a [*NoRoom] when least does not fit or runs
-// wait, and another error when the memory of the host is not known.
+// growableTo returns the reservation that e may have in all, between least and want. It is a [*NoRoom] when least does not fit or runs wait, and
+// another error when the memory of the host is not known.
 func (b *book) growableTo(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
 	g := b.readCapacity(r, true)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
@@ -62,7 +63,7 @@ type Holder struct {
 
 // Unused returns what the run has reserved and does not use yet, which nobody else gets: max(0, reservation − current).
 func (h Holder) Unused() limit.Bytes {
-	return h.Reservation - min(h.Reservation, addCapped(h.Current, h.Swapped))
+	return h.Reservation - min(h.Reservation, headroom.AddCapped(h.Current, h.Swapped))
 }
 
 // sortHolders sorts by Since, the oldest first.
@@ -70,8 +71,8 @@ func sortHolders(list []Holder) {
 	sorting.By(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 }
 
-// describeEntry returns the entry as a [Holder]. It reads the claim's file for the names and, for a holder, what the run uses, with
-// [Options].Current or as the run has published it.
+// describeEntry returns the entry as a [Holder]. It reads the claim's file for the names and, for a holder, what the run uses, with [Options].Current
+// or as the run has published it.
 func (b *book) describeEntry(e *entry) Holder {
 	if b.sample != nil {
 		return b.sample(e)

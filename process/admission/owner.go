@@ -38,9 +38,8 @@ func self() Owner {
 	return Owner{Boot: fileName(bootID()), PIDNamespace: pidNamespace(), PID: pid, Start: startTime(pid)}
 }
 
-// isAlive reports whether the process still exists. It is asked only when a claim's lock file is gone. A process of another PID namespace
-// (another container) cannot be seen from us and counts as alive, since a claim too many does less harm than cleaning up after a run that
-// goes on.
+// isAlive reports whether the process still exists. It is asked only when a claim's lock file is gone. A process of another PID namespace (another
+// container) cannot be seen from us and counts as alive, since a claim too many does less harm than cleaning up after a run that goes on.
 func (o Owner) isAlive(us Owner) bool {
 	if o.PIDNamespace != us.PIDNamespace {
 		return true
@@ -56,8 +55,8 @@ func (o Owner) isGone(us Owner) bool {
 // Gone reports whether the process, one of this boot, is known to have ended; false for a process that cannot be seen from here.
 func (o Owner) Gone() bool { return o.isGone(self()) }
 
-// hasNoPID reports whether no process has the owner's pid any more. It is cheaper than isGone, and false for a process that is dead and was
-// not waited for yet. On Windows it is always true for a process of ours.
+// hasNoPID reports whether no process has the owner's pid any more. It is cheaper than isGone, and false for a process that is dead and was not
+// waited for yet. On Windows it is always true for a process of ours.
 func (o Owner) hasNoPID(us Owner) bool {
 	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
 }

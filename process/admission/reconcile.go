@@ -51,10 +51,9 @@ const (
 	everyLock                    // before somebody is refused
 )
 
-// reconcile brings the ledger in line with the locks: it adopts claims that the ledger does not list, removes waiters whose owner is dead,
-// and marks dead holders as stale. It returns at most maxDead of the dead holders for clean-up, with their locks, which the caller closes.
-// It leaves out those tried within retryStale. depth says how many owners are checked. It sets b.orphaned if a holder's owner is gone but
-// its lock is not.
+// reconcile brings the ledger in line with the locks: it adopts claims that the ledger does not list, removes waiters whose owner is dead, and marks
+// dead holders as stale. It returns at most maxDead of the dead holders for clean-up, with their locks, which the caller closes. It leaves out those
+// tried within retryStale. depth says how many owners are checked. It sets b.orphaned if a holder's owner is gone but its lock is not.
 func (b *book) reconcile(maxDead int, tried map[string]time.Time, depth probeDepth) (found []dead) {
 	if depth == everyLock || len(b.file.Entries) <= probedHolders {
 		if err := b.adoptUnlisted(); err != nil {

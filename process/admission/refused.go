@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -36,10 +37,10 @@ type Terms struct {
 }
 
 // Needs returns Estimate + Reserve.
-func (t Terms) Needs() limit.Bytes { return addCapped(t.Estimate, t.Reserve) }
+func (t Terms) Needs() limit.Bytes { return headroom.AddCapped(t.Estimate, t.Reserve) }
 
 // Available returns Physical + Swap.
-func (t Terms) Available() limit.Bytes { return addCapped(t.Physical, t.Swap) }
+func (t Terms) Available() limit.Bytes { return headroom.AddCapped(t.Physical, t.Swap) }
 
 // Missing returns how much memory is missing for Needs, 0 when there is enough.
 func (t Terms) Missing() limit.Bytes {

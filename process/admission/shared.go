@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -183,9 +184,9 @@ func (l *Ledger) readShared(tidy bool) sharedClaims {
 	return seen
 }
 
-// otherClaims returns the claims in the shared directory that are not in this ledger: those of other users, and those of our own user in
-// another ledger (another runtime directory, or a container that has the shared directory too). One of ours may have left this ledger since
-// it was seen there; it then left the shared directory first, and so each that is not in the ledger is looked for there once more.
+// otherClaims returns the claims in the shared directory that are not in this ledger: those of other users, and those of our own user in another
+// ledger (another runtime directory, or a container that has the shared directory too). One of ours may have left this ledger since it was seen
+// there; it then left the shared directory first, and so each that is not in the ledger is looked for there once more.
 func (b *book) otherClaims() []Holder {
 	list := slices.Clone(b.seen.others)
 	for _, h := range b.seen.own {
@@ -207,10 +208,10 @@ func (l *Ledger) isHeldElsewhere(id string) bool {
 	return d.isHeld(l.owner.Boot, id)
 }
 
-// lockOutOthers waits until no other user decides, and keeps others from deciding until leave is called. leave is never nil. It is called
-// before the ledger's own lock is taken, so that waiting for other users holds up none of our own runs that do not decide. Our own
-// decisions first wait for each other, as long as it takes, so that the bounded wait is for other users alone. With an error, other users
-// may decide at the same time; the user has been warned of that.
+// lockOutOthers waits until no other user decides, and keeps others from deciding until leave is called. leave is never nil. It is called before the
+// ledger's own lock is taken, so that waiting for other users holds up none of our own runs that do not decide. Our own decisions first wait for each
+// other, as long as it takes, so that the bounded wait is for other users alone. With an error, other users may decide at the same time; the user has
+// been warned of that.
 func (l *Ledger) lockOutOthers(ctx context.Context) (leave func(), err error) {
 	nothing := func() {}
 	if l.opts.Shared == "" {
@@ -295,7 +296,7 @@ func (b *book) addOthers(g *capacity, r Request) {
 			}
 			continue
 		}
-		sums[h.User] = addCapped(sums[h.User], h.Unused())
+		sums[h.User] = headroom.AddCapped(sums[h.User], h.Unused())
 	}
 	for name, sum := range sums {
 		if g.known && sum > g.capacity {
@@ -306,6 +307,6 @@ func (b *book) addOthers(g *capacity, r Request) {
 			}
 			sum = g.capacity
 		}
-		g.claimed = addCapped(g.claimed, sum)
+		g.claimed = headroom.AddCapped(g.claimed, sum)
 	}
 }

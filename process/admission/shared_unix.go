@@ -89,8 +89,8 @@ func (d *sharedDir) open(name string, flags int, mode uint32) (*os.File, error) 
 // unlink removes a name; of a link it removes the link itself.
 func (d *sharedDir) unlink(name string) error { return unix.Unlinkat(int(d.f.Fd()), name, 0) }
 
-// isUnlocked reports whether nobody holds a lock on f, by taking a shared one. A claim's file has its name only while its owner holds the
-// exclusive lock, so a shared one that is granted proves that the owner is dead, and readers do not disturb each other.
+// isUnlocked reports whether nobody holds a lock on f, by taking a shared one. A claim's file has its name only while its owner holds the exclusive
+// lock, so a shared one that is granted proves that the owner is dead, and readers do not disturb each other.
 func isUnlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared) }
 
 // scan returns the live claims of this boot, those of other users and our own. With tidy it removes what dead owners left: our own files,

@@ -78,8 +78,7 @@ func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	return image[:n], err
 }
 
-// decodeTable reads the entries of a table. It is an error if this package could not have written it. The entries share the memory of
-// image.
+// decodeTable reads the entries of a table. It is an error if this package could not have written it. The entries share the memory of image.
 func (b *book) decodeTable(image []byte) error {
 	head, err := decodeHeader(image)
 	if err != nil {
@@ -163,8 +162,8 @@ func (b *book) encodeRecord(record []byte, i int, e *entry) {
 	}
 }
 
-// writeTable writes the records that have changed. Nothing is flushed to disk: the page cache outlives a process that dies, and when the
-// host goes down all claims are void, since the next boot has another directory.
+// writeTable writes the records that have changed. Nothing is flushed to disk: the page cache outlives a process that dies, and when the host goes
+// down all claims are void, since the next boot has another directory.
 func (b *book) writeTable() error {
 	failpoint("store")
 	if b.table == nil {

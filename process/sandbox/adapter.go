@@ -35,8 +35,8 @@ const (
 	anAgent
 )
 
-// findRole returns the role of a process: anAgent if [Spec].Agent accepts its arguments, which it then remembers; aTool for one below an
-// agent, whatever its arguments, and for any other one older than agentWait; undecided for a young one. Without [Spec].Agent all are tools.
+// findRole returns the role of a process: anAgent if [Spec].Agent accepts its arguments, which it then remembers; aTool for one below an agent,
+// whatever its arguments, and for any other one older than agentWait; undecided for a young one. Without [Spec].Agent all are tools.
 func (a *agents) findRole(p proctree.Process) role {
 	if a.isAgent == nil {
 		return aTool
@@ -96,8 +96,8 @@ func (a *agents) anyAlive() bool {
 	return false
 }
 
-// mayBeAgent reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. An agent that is new gets
-// the command's OOM score and nice value, see protectAgent. It is called with the tree locked.
+// mayBeAgent reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. An agent that is new gets the
+// command's OOM score and nice value, see protectAgent. It is called with the tree locked.
 func (w *watcher) mayBeAgent(p proctree.Process) bool {
 	known := w.agents.knows(p.PID, p.Start)
 	s := w.agents.findRole(p)
@@ -107,8 +107,8 @@ func (w *watcher) mayBeAgent(p proctree.Process) bool {
 	return s != aTool
 }
 
-// protectAgent gives an agent, and at most maxAbove processes between it and the command, the command's own OOM score and nice value, and
-// marks them as protected, so that they are not treated as children later.
+// protectAgent gives an agent, and at most maxAbove processes between it and the command, the command's own OOM score and nice value, and marks them
+// as protected, so that they are not treated as children later.
 func (w *watcher) protectAgent(p proctree.Process) {
 	for range maxAbove {
 		_ = proctree.OOMScoreAs(p.PID, w.run.pid)
@@ -149,8 +149,8 @@ func (w *watcher) settleRole(m *member) {
 	}
 }
 
-// checkAgentKilled is called for every process that was killed for memory. If it was an agent and none is alive after agentRest, the run is
-// asked to end: by then the adapter has had the time to report the death itself.
+// checkAgentKilled is called for every process that was killed for memory. If it was an agent and none is alive after agentRest, the run is asked to
+// end: by then the adapter has had the time to report the death itself.
 func (w *watcher) checkAgentKilled(pid int, start uint64) {
 	if !w.agents.knows(pid, start) {
 		return

@@ -113,8 +113,7 @@ func (m machineSigns) close() {
 	m.loadavg.Close()
 }
 
-// holdsOnlyOurs reports whether nobody is in the group but plimsolls and what started them: otherwise a kill in it says nothing about this
-// run.
+// holdsOnlyOurs reports whether nobody is in the group but plimsolls and what started them: otherwise a kill in it says nothing about this run.
 func holdsOnlyOurs(dir string) bool {
 	pids, err := cgroupfs.Procs(dir)
 	return err == nil && len(findStrangers(pids)) == 0

@@ -181,8 +181,7 @@ func newWitness() *witness {
 	return w
 }
 
-// sawGroupSignal reports whether a signal that has just reached us was sent to the whole group. It waits for the witness for at most
-// witnessWait.
+// sawGroupSignal reports whether a signal that has just reached us was sent to the whole group. It waits for the witness for at most witnessWait.
 func (w *witness) sawGroupSignal(sig os.Signal) bool {
 	late := time.After(witnessWait)
 	for {

@@ -121,12 +121,3 @@ func signalAll(members []proctree.Process, stop bool) error {
 	}
 	return failed
 }
-
-// startTimeOf returns the start time of a process, 0 if it has gone.
-func startTimeOf(pid int) uint64 {
-	start, err := proctree.StartTime(pid)
-	if err != nil {
-		return 0
-	}
-	return start
-}

@@ -118,8 +118,8 @@ func waitFor(pid int, _ func(int)) exitStatus {
 // filetimeUnits returns a duration in units of 100 ns.
 func filetimeUnits(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
 
-// nearestSignal returns the signal that comes nearest to the way a process ended, or 0. The exit code itself stays what Windows says:
-// cmd.exe looks for STATUS_CONTROL_C_EXIT to end its batch file.
+// nearestSignal returns the signal that comes nearest to the way a process ended, or 0. The exit code itself stays what Windows says: cmd.exe looks
+// for STATUS_CONTROL_C_EXIT to end its batch file.
 func nearestSignal(code uint32) syscall.Signal {
 	switch windows.NTStatus(code) {
 	case windows.STATUS_CONTROL_C_EXIT:
@@ -160,13 +160,4 @@ func signalAll(members []proctree.Process, _ bool) error {
 		return nil
 	}
 	return fmt.Errorf("stop or continue a process: %w on Windows", errors.ErrUnsupported)
-}
-
-// startTimeOf returns the start time of a process, 0 if it has gone.
-func startTimeOf(pid int) uint64 {
-	start, err := proctree.StartTime(pid)
-	if err != nil {
-		return 0
-	}
-	return start
 }

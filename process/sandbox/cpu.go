@@ -21,8 +21,7 @@ const BackgroundWeight = 60
 // answers while its builds run.
 const childNice = 5
 
-// weightToNice returns the nice value that comes nearest to a weight: the scheduler gives a process 1.25 times the share with each step
-// down.
+// weightToNice returns the nice value that comes nearest to a weight: the scheduler gives a process 1.25 times the share with each step down.
 func weightToNice(weight int) int {
 	if weight <= 0 {
 		return 0
@@ -81,8 +80,8 @@ func (c *cpuUse) readTimes(pids []int) (used, work time.Duration) {
 	return c.sumTimes(now), work
 }
 
-// sumTimes takes the times of the living processes and returns the sum over them and those that have ended since they were last seen. It
-// keeps now for the next call.
+// sumTimes takes the times of the living processes and returns the sum over them and those that have ended since they were last seen. It keeps now
+// for the next call.
 func (c *cpuUse) sumTimes(now map[int]time.Duration) time.Duration {
 	for pid, used := range c.last {
 		if again, here := now[pid]; !here || again < used { // less: the number is another process's now
@@ -161,8 +160,8 @@ func (p *processorWait) measure(now time.Time, cpu time.Duration, pids func() []
 	}
 }
 
-// averages returns the average numbers of processors that the run had and wanted, Wanted being at most maxWanted; the zero Processor if
-// nothing was measured.
+// averages returns the average numbers of processors that the run had and wanted, Wanted being at most maxWanted; the zero Processor if nothing was
+// measured.
 func (p *processorWait) averages(maxWanted float64) Processor {
 	if p.elapsed <= 0 {
 		return Processor{}

@@ -175,8 +175,8 @@ func emptyBase(base string) error {
 	return moveAll(inside, filepath.Join(base, supervisorLeaf))
 }
 
-// findStrangers returns the processes of pids that are neither supervisors of this program, this process among them, nor ancestors of one.
-// Zombies and processes that are gone are left out.
+// findStrangers returns the processes of pids that are neither supervisors of this program, this process among them, nor ancestors of one. Zombies
+// and processes that are gone are left out.
 func findStrangers(pids []int) []proctree.Process {
 	ours := ancestors(os.Getpid())
 	self, err := os.Stat("/proc/self/exe")

@@ -170,7 +170,8 @@ type command struct {
 }
 
 // watchedCage is the cage of the layers that have no group: what the run uses is read from the process tree, and [Run] ends the largest
-// member when the tree is over its limit.
+// member when the tree is over its limit. So it knows nothing itself: sample, members and peak return false, charged 0, and kill does
+// nothing.
 type watchedCage struct {
 	held   Strength
 	around outerGroup
@@ -188,38 +189,17 @@ func newWatched(l Limits) watchedCage {
 	return w
 }
 
-// strength returns which limits are held by watching.
-func (w *watchedCage) strength() Strength { return w.held }
-
-// launch starts the command; it is held by nothing but the watcher.
-func (w *watchedCage) launch(c *command) (int, error) { return c.fork() }
-
-// sample returns false: the process tree must be measured.
-func (w *watchedCage) sample() (Sample, bool) { return Sample{}, false }
-
-// members returns false: the process tree knows them.
+func (w *watchedCage) strength() Strength               { return w.held }
+func (w *watchedCage) launch(c *command) (int, error)   { return c.fork() }
+func (w *watchedCage) sample() (Sample, bool)           { return Sample{}, false }
 func (w *watchedCage) members(pids []int) ([]int, bool) { return pids, false }
-
-// charged returns 0: nothing is counted cheaply here.
-func (w *watchedCage) charged() int64 { return 0 }
-
-// peak returns false: the kernel keeps no high-water mark of a tree.
-func (w *watchedCage) peak() (int64, string, bool) { return 0, "", false }
-
-// oomKills counts the kernel's kills in the container around this program, if there is one.
-func (w *watchedCage) oomKills() int { return w.around.killsSinceStart() }
-
-// bounded reports whether there is a container with a memory limit around this program.
-func (w *watchedCage) bounded() bool { return w.around.exists() }
-
-// usedAround returns the bytes that the container around this program holds and its limit; false if there is none.
+func (w *watchedCage) charged() int64                   { return 0 }
+func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
+func (w *watchedCage) oomKills() int                    { return w.around.killsSinceStart() }
+func (w *watchedCage) bounded() bool                    { return w.around.exists() }
 func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.bytesUsed() }
-
-// kill does nothing: the watcher kills the tree.
-func (w *watchedCage) kill() error { return nil }
-
-// close closes the files of the container's group.
-func (w *watchedCage) close() error { w.around.close(); return nil }
+func (w *watchedCage) kill() error                      { return nil }
+func (w *watchedCage) close() error                     { w.around.close(); return nil }
 
 // freeze returns an error: there is no group to freeze.
 func (w *watchedCage) freeze(bool) error {

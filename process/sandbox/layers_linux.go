@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
@@ -71,21 +72,13 @@ func outerOOMGroup() string {
 	if err != nil || own.Unified == "" {
 		return ""
 	}
-	for dir := own.Unified; len(dir) >= len(own.UnifiedMount) && dir != "/"; dir = parentDir(dir) {
+	for dir := own.Unified; len(dir) >= len(own.UnifiedMount) && dir != "/"; dir = filepath.Dir(dir) {
 		body, err := os.ReadFile(dir + "/memory.oom.group")
 		if err == nil && strings.TrimSpace(string(body)) == "1" {
 			return dir
 		}
 	}
 	return ""
-}
-
-// parentDir returns the directory above one, "/" for the topmost.
-func parentDir(dir string) string {
-	if i := strings.LastIndexByte(dir, '/'); i > 0 {
-		return dir[:i]
-	}
-	return "/"
 }
 
 // rlimitFloor is the least RLIMIT_DATA that is ever set: every agent CLI that was measured

@@ -91,8 +91,8 @@ func (r Remains) IsCommand(pid, supervisor int) bool {
 	return err == nil && command.PID == pid
 }
 
-// findCommand finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] if
-// the command has ended.
+// findCommand finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] if the command
+// has ended.
 func findCommand(r Remains, supervisor int) (first proctree.Process, err error) {
 	if r.PID > 0 {
 		p, err := proctree.Lookup(r.PID)

@@ -49,8 +49,8 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	return c
 }
 
-// runTrial runs a child in one layer and returns its result. The child tries to take amount of a kind ("memory" in bytes, or "pids"), which
-// is more than its limit.
+// runTrial runs a child in one layer and returns its result. The child tries to take amount of a kind ("memory" in bytes, or "pids"), which is more
+// than its limit.
 func runTrial(ctx context.Context, layer Layer, nested bool, kind string, amount int64) (Result, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -106,13 +106,13 @@ var triedHere struct {
 	held map[string]bool
 }
 
-// needsTrial reports whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an
-// allocation fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would
-// be shown as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
+// needsTrial reports whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an allocation
+// fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would be shown as killed
+// for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
 func needsTrial(layer Layer) bool { return layer == Job || layer == Rlimit }
 
-// tryLimits lets a child run into each limit that the layer claims to hold, once for each limit, and only in the layers of needsTrial. The
-// error says that the memory limit does not hold; unheldPids is true if the limit of processes does not.
+// tryLimits lets a child run into each limit that the layer claims to hold, once for each limit, and only in the layers of needsTrial. The error says
+// that the memory limit does not hold; unheldPids is true if the limit of processes does not.
 func (s *Spec) tryLimits(ctx context.Context, layer Layer, claimed Strength) (unheldPids bool, err error) {
 	if s.isTrial || !needsTrial(layer) || claimed.Memory == ByNobody && claimed.Pids == ByNobody {
 		return false, nil

@@ -65,8 +65,8 @@ func (r *Run) finish() {
 // below theirs.
 const nearShare = 0.9
 
-// findRanInto returns the limit at which an allocation failed and so ended the command, and its size; "" and 0 for none. It is a guess,
-// from the exit status and from how near the command came to the limit: the output went to the command's own streams and was not seen.
+// findRanInto returns the limit at which an allocation failed and so ended the command, and its size; "" and 0 for none. It is a guess, from the exit
+// status and from how near the command came to the limit: the output went to the command's own streams and was not seen.
 func (r *Run) findRanInto(peak Peak) (RanInto, limit.Bytes) {
 	near := func(used, bound limit.Bytes) bool { return bound > 0 && float64(used) >= nearShare*float64(bound) }
 	crashed := false // of itself: V8, the JVM, C++ and Rust abort
@@ -84,9 +84,9 @@ func (r *Run) findRanInto(peak Peak) (RanInto, limit.Bytes) {
 	return "", 0
 }
 
-// cpuTotal returns the processor time of all processes of the run. exact is true if a group or a job counts it: cgroup v2, the CPU
-// controller of v1, Windows. Otherwise it is the larger of two sums: the command with the children that it waited for and the orphans that
-// ended as our children; and the last time seen of each process.
+// cpuTotal returns the processor time of all processes of the run. exact is true if a group or a job counts it: cgroup v2, the CPU controller of v1,
+// Windows. Otherwise it is the larger of two sums: the command with the children that it waited for and the orphans that ended as our children; and
+// the last time seen of each process.
 func (r *Run) cpuTotal() (used time.Duration, exact bool) {
 	if c, ok := r.cage.(interface{ cpuUsed() (time.Duration, bool) }); ok {
 		if used, ok := c.cpuUsed(); ok {
@@ -96,8 +96,8 @@ func (r *Run) cpuTotal() (used time.Duration, exact bool) {
 	return max(r.ended.cpu+time.Duration(adoptedCPU.Load()-r.adoptedThen), r.watch.lastSample().CPU), false
 }
 
-// memoryPeak returns the kernel's high-water mark with the sampled figures, or the sampled figures alone if the kernel keeps none. If
-// neither has seen anything, it is zero.
+// memoryPeak returns the kernel's high-water mark with the sampled figures, or the sampled figures alone if the kernel keeps none. If neither has
+// seen anything, it is zero.
 func (r *Run) memoryPeak() Peak {
 	seen := r.watch.highestSample()
 	p := Peak{Working: seen.Working, File: seen.File}

@@ -159,8 +159,8 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 	return nil, refused
 }
 
-// findBuilders returns the builders of these layers, in this order; all of this operating system for nil. A layer that does not exist here
-// is left out, unless it is the only one: then its builder returns an error.
+// findBuilders returns the builders of these layers, in this order; all of this operating system for nil. A layer that does not exist here is left
+// out, unless it is the only one: then its builder returns an error.
 func findBuilders(layers []Layer) []builder {
 	all := builders()
 	if layers == nil {

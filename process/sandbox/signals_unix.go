@@ -130,8 +130,7 @@ func StopWith(pid int) {
 	_ = unix.Kill(pid, unix.SIGCONT)
 }
 
-// isOrphanedGroup reports whether no process of our session outside of our process group is a parent of ours: then nobody has job control
-// over us.
+// isOrphanedGroup reports whether no process of our session outside of our process group is a parent of ours: then nobody has job control over us.
 func isOrphanedGroup() bool {
 	group := unix.Getpgrp()
 	session, err := unix.Getsid(0)

@@ -45,8 +45,8 @@ func timeToTake(size limit.Bytes) time.Duration {
 	return time.Duration(float64(size) / float64(fastestGrowth) * float64(time.Second))
 }
 
-// isStill reads the state of the machine and reports whether the run can have changed so little since the last look that the tree need not
-// be looked at yet, unless it has [stillness.hasNewcomers]. memory is the limit in bytes, 0 for none.
+// isStill reads the state of the machine and reports whether the run can have changed so little since the last look that the tree need not be looked
+// at yet, unless it has [stillness.hasNewcomers]. memory is the limit in bytes, 0 for none.
 func (s *stillness) isStill(now time.Time, memory limit.Bytes) bool {
 	s.now = s.signs.readState()
 	s.most = max(s.most, s.now.available)

@@ -181,7 +181,7 @@ func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
 	return nil, false, fmt.Errorf("no system service manager answers: %w", failed)
 }
 
-// managerAddress is where a service manager may be reached.
+// managerAddress tells how to reach a service manager.
 type managerAddress struct {
 	bus    string
 	ofUser bool

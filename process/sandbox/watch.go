@@ -15,13 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20
-// of 20 times when the children's score was raised within 50 ms, and 0 of 20 times with a
-// poll of 500 ms; half a second is enough for everything else.
+// The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20 of 20 times when the children's score was raised within
+// 50 ms, and 0 of 20 times with a poll of 500 ms; half a second is enough for everything else.
 const (
 	tick = 50 * time.Millisecond
-	// fastTick is the rhythm from a quarter of the limit on while no alarm is set: eight
-	// children that each take 60 MB at once were faster than 50 ms.
+	// fastTick is the rhythm from a quarter of the limit on while no alarm is set: eight children that each take 60 MB at once were faster than 50 ms.
 	fastTick    = 10 * time.Millisecond
 	sampleEvery = 500 * time.Millisecond
 	// calmEvery is the time between two looks while the run uses less than a quarter of its limit and an alarm is set for the end of that;
@@ -29,11 +27,9 @@ const (
 	calmEvery = time.Second
 	// stillEvery is the time between two looks when the run then holds to the byte what it held at the last one: it waits for something.
 	stillEvery = 2 * time.Second
-	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
-	// agent. 500 was measured to be too little.
+	// childScore is the oom_score_adj of every descendant: the kernel takes it before the agent. 500 was measured to be too little.
 	childScore = 1000
-	// maxKnown bounds the table of processes by pid; beyond it new ones are still raised,
-	// only not remembered by name.
+	// maxKnown bounds the table of processes by pid; beyond it new ones are still raised, only not remembered by name.
 	maxKnown = 32768
 )
 
@@ -251,8 +247,8 @@ func (w *watcher) updateMembers(now time.Time) {
 	}
 }
 
-// unprotectOrphans makes children of the protected processes whose launcher has ended while the run goes on. A shell that starts something
-// in the background before it becomes the agent looks like a launcher for a moment, and the process that it started looks like the agent.
+// unprotectOrphans makes children of the protected processes whose launcher has ended while the run goes on. A shell that starts something in the
+// background before it becomes the agent looks like a launcher for a moment, and the process that it started looks like the agent.
 func (w *watcher) unprotectOrphans() {
 	for again := true; again; {
 		again = false
@@ -304,9 +300,9 @@ func (w *watcher) leadsToAgent(m *member) bool {
 	return true
 }
 
-// reportKills counts the kernel's OOM kills since the last count, and reports as the likeliest victims the largest of the processes that
-// are gone since then. A killed process stays a member until its parent has been told, so a kill without a lost process is named by a later
-// count, as long as a process is on its way out.
+// reportKills counts the kernel's OOM kills since the last count, and reports as the likeliest victims the largest of the processes that are gone
+// since then. A killed process stays a member until its parent has been told, so a kill without a lost process is named by a later count, as long as
+// a process is on its way out.
 func (w *watcher) reportKills() {
 	total := w.run.cage.oomKills()
 	fresh := total - w.kills

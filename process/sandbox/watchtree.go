@@ -112,9 +112,9 @@ func (w *watcher) scanTree() (changed bool, err error) {
 	return changed, nil
 }
 
-// reportOuterKills counts the processes that the kernel has killed at the limit of the container around this program, and reports the
-// likeliest victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same
-// reason are not counted again.
+// reportOuterKills counts the processes that the kernel has killed at the limit of the container around this program, and reports the likeliest
+// victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same reason are not counted
+// again.
 func (w *watcher) reportOuterKills() {
 	gone := w.gone
 	w.gone = w.gone[:0]

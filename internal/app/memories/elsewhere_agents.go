@@ -65,8 +65,8 @@ func agentName(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 // maxSessionFile bounds what is read of one file of a conversation, in bytes.
 const maxSessionFile = 256 << 20
 
-// filesHolding returns the names of the files in a folder that hold the words. The error joins those of files that could not be read; the
-// names of the others are returned nevertheless.
+// filesHolding returns the names of the files in a folder that hold the words. The error joins those of files that could not be read; the names of
+// the others are returned nevertheless.
 func filesHolding(dir string, words *memory.Finder) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,8 +87,8 @@ func filesHolding(dir string, words *memory.Finder) (names []string, err error) 
 	return names, err
 }
 
-// forgetInSessions replaces the words in all conversations in a directory, and removes files that still hold them and belong to no session.
-// With dry it only lists them.
+// forgetInSessions replaces the words in all conversations in a directory, and removes files that still hold them and belong to no session. With dry
+// it only lists them.
 func forgetInSessions(ctx context.Context, dir string, words *memory.Finder, dry bool) (places []memory.Place, err error) {
 	before, err := filesHolding(dir, words)
 	if err != nil || len(before) == 0 {

@@ -193,8 +193,8 @@ func (c *choice) addMissed(r memory.Record, score float64, why string) {
 	c.out.Missed = append(c.out.Missed, recall.Miss{Record: r, Score: score, Why: why})
 }
 
-// addGift adds a line to the gifts, unless it is there already. A line that is not in the user's own words, stands in the conversation or
-// has no room is entered as missed instead.
+// addGift adds a line to the gifts, unless it is there already. A line that is not in the user's own words, stands in the conversation or has no room
+// is entered as missed instead.
 func (c *choice) addGift(l recall.Line, why string) {
 	r := l.Record
 	_, words, _ := strings.Cut(capture.FormatRecord(r, plainBytes), "]: ") // how often it was said may have changed since it was given

@@ -27,8 +27,8 @@ type WouldGive struct {
 	Note string `json:"note,omitempty"`
 }
 
-// PreviewGifts returns what would be added now to a prompt that begins a conversation in a namespace; "" or "project" is that of the
-// working directory's project. It decides as the proxy of a run does, by words alone, also while the memory is off.
+// PreviewGifts returns what would be added now to a prompt that begins a conversation in a namespace; "" or "project" is that of the working
+// directory's project. It decides as the proxy of a run does, by words alone, also while the memory is off.
 func PreviewGifts(ctx context.Context, c *core.Core, prompt, namespace string) (w WouldGive, err error) {
 	if namespace == "" || namespace == "project" {
 		namespace = ProjectNamespace("")

@@ -224,8 +224,8 @@ func (i *importing) add(text string, r memory.Record) {
 	}
 }
 
-// splitText cuts a text into pieces of at most size bytes: at the last paragraph, line or blank in the second half of each, else between
-// two characters.
+// splitText cuts a text into pieces of at most size bytes: at the last paragraph, line or blank in the second half of each, else between two
+// characters.
 func splitText(text string, size int) (out []string) {
 	for len(text) > size {
 		cut := limit.Boundary(text, size)
@@ -355,8 +355,7 @@ func (i *importing) addMem0(text []byte) error {
 	return nil
 }
 
-// parseTime reads a time of an export: with a time of day and zone, without a zone (UTC), or a day alone. It returns false for any other
-// text.
+// parseTime reads a time of an export: with a time of day and zone, without a zone (UTC), or a day alone. It returns false for any other text.
 func parseTime(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {

@@ -203,8 +203,8 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 	return w, nil
 }
 
-// findPinRecord returns the id of the record of the profile's entry with an id, which plimsoll memory pin lists under an id of its own. Any
-// other id is returned as it is.
+// findPinRecord returns the id of the record of the profile's entry with an id, which plimsoll memory pin lists under an id of its own. Any other id
+// is returned as it is.
 func (m *Memory) findPinRecord(ctx context.Context, id string) (string, error) {
 	text, err := m.Profile.InForce()
 	if err != nil {

@@ -65,8 +65,7 @@ func (m *Memory) Pins() (Pins, error) {
 	return p, nil
 }
 
-// findRecord returns the record with an id; ok is false when there is none, or it cannot be read. It is an error if the record was
-// forgotten.
+// findRecord returns the record with an id; ok is false when there is none, or it cannot be read. It is an error if the record was forgotten.
 func (m *Memory) findRecord(ctx context.Context, id string) (memory.Record, bool, error) {
 	if strings.ContainsAny(id, " \t\n") {
 		return memory.Record{}, false, nil

@@ -315,8 +315,8 @@ func (k agentKeeper) Keep(session string, place int, at time.Time, ms []agent.Me
 	k.queue.Put(size, func() []memory.Record { return k.agentRecords(session, place, at, ms) })
 }
 
-// agentRecords returns the records of messages of an agent, the first of which has this place in the session, counted from 0. A question is
-// the user's where a person types at a terminal.
+// agentRecords returns the records of messages of an agent, the first of which has this place in the session, counted from 0. A question is the
+// user's where a person types at a terminal.
 func (p *Plane) agentRecords(session string, place int, at time.Time, ms []agent.Message) []memory.Record {
 	of := capture.Conversation{Namespace: p.o.Namespace, Client: p.o.Client, Run: p.o.Run, Name: session}
 	var said []capture.Said

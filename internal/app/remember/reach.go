@@ -19,8 +19,7 @@ type Reach struct {
 	NoTools string
 }
 
-// Describe returns one line for people: what the memory does, what it does not, and why. Doctor, `config check`, dry runs and reports all
-// use it.
+// Describe returns one line for people: what the memory does, what it does not, and why. Doctor, `config check`, dry runs and reports all use it.
 func (r Reach) Describe(s config.Settings) string {
 	if s.Memory.State == config.MemoryOff {
 		return "off: nothing is kept, and nothing is added to prompts (" + s.Source("memory.on").String() + ")"

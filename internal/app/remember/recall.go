@@ -246,8 +246,8 @@ func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	return capture.Episodes(of, said)
 }
 
-// splitMessage returns what message i of an excerpt says, each part with its origin: only text that a person typed is the user's. A system
-// message says nothing.
+// splitMessage returns what message i of an excerpt says, each part with its origin: only text that a person typed is the user's. A system message
+// says nothing.
 func (p *Plane) splitMessage(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Said) {
 	m := &r.Messages[i]
 	if m.Role == wire.RoleSystem {

@@ -153,8 +153,7 @@ func (a *announcer) writeCard() {
 // cardPath returns the file in which a run of this host describes itself.
 func (a *announcer) cardPath(id string) string { return filepath.Join(a.dir, id+cardEnd) }
 
-// readCards returns what the runs of this host say of themselves, at most maxCards. Files of runs that have not written for cardAge are
-// removed.
+// readCards returns what the runs of this host say of themselves, at most maxCards. Files of runs that have not written for cardAge are removed.
 func (a *announcer) readCards(now time.Time) (list []Run) {
 	dir, err := os.Open(a.dir)
 	if err != nil {

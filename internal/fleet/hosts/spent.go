@@ -79,8 +79,8 @@ type ended struct {
 	today Used   // by the runs of that day
 }
 
-// publishSpent tells the fleet what this host spent on each of the last maxBack days on which a run has ended since the last call. The file
-// "spent" holds the last day that is published in full: what could not be published while the fleet was away follows later.
+// publishSpent tells the fleet what this host spent on each of the last maxBack days on which a run has ended since the last call. The file "spent"
+// holds the last day that is published in full: what could not be published while the fleet was away follows later.
 func (a *announcer) publishSpent(ctx context.Context, now time.Time) error {
 	file := filepath.Join(a.State, "fleet", "spent")
 	text, _ := statefile.Read(file, 64)
@@ -144,8 +144,8 @@ func (a *announcer) publishSpent(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// publishDay publishes what was spent on a day, unless more runs of that day are published already: the records of old runs may have been
-// removed here.
+// publishDay publishes what was spent on a day, unless more runs of that day are published already: the records of old runs may have been removed
+// here.
 func (a *announcer) publishDay(ctx context.Context, d *Day) error {
 	value, err := json.Marshal(d)
 	if err != nil {
@@ -160,8 +160,8 @@ func (a *announcer) publishDay(ctx context.Context, d *Day) error {
 	})
 }
 
-// EachDay calls give with what each other host spent on each day since from, until all was read or ctx ends. Texts and numbers are cleaned
-// and bounded. If not all could be read it returns [fleet.ErrAway].
+// EachDay calls give with what each other host spent on each day since from, until all was read or ctx ends. Texts and numbers are cleaned and
+// bounded. If not all could be read it returns [fleet.ErrAway].
 func EachDay(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*Day)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

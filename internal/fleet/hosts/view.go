@@ -189,8 +189,8 @@ func (v *View) follow(ctx context.Context) {
 	}
 }
 
-// setAnswer records whether the fleet answers, err being why not, and since when. ready says that all present values were read. The first
-// call with an error or with ready wakes those that wait for the view.
+// setAnswer records whether the fleet answers, err being why not, and since when. ready says that all present values were read. The first call with
+// an error or with ready wakes those that wait for the view.
 func (v *View) setAnswer(err error, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -203,8 +203,8 @@ func (v *View) setAnswer(err error, ready bool) {
 	}
 }
 
-// storeValue stores one value of the bucket: the state of a host, or its runs. A host that says it has left is removed; hosts and runs
-// beyond the bounds are left out and counted.
+// storeValue stores one value of the bucket: the state of a host, or its runs. A host that says it has left is removed; hosts and runs beyond the
+// bounds are left out and counted.
 func (v *View) storeValue(e fleet.Entry, now time.Time) {
 	kind, id, ok := strings.Cut(e.Key, ".")
 	if !ok || e.Gone { // one that has aged out is gone when it is silent

@@ -49,8 +49,8 @@ type queue struct {
 	At   int64 `json:"at"`
 }
 
-// Part publishes how many runs of a host wait in the queue of an allowance, and returns the host's part of all that wait, 0 to 1. Hosts
-// that have not called for a while do not count, and beyond maxHosts a host is not counted by the others. runs must not be 0.
+// Part publishes how many runs of a host wait in the queue of an allowance, and returns the host's part of all that wait, 0 to 1. Hosts that have not
+// called for a while do not count, and beyond maxHosts a host is not counted by the others. runs must not be 0.
 func (t *Team) Part(ctx context.Context, allowance, host string, runs int) (part float64, err error) {
 	err = t.store.Change(ctx, fleet.Key(allowance), func(e fleet.Entry) ([]byte, error) {
 		var v value

@@ -188,8 +188,8 @@ func (l *Logs) isAway() bool {
 	return l.away
 }
 
-// handleFailure returns err. If it says that the store is away or refuses, handleFailure also warns once, marks the store as away, and
-// begins to ask in the background whether it is back. An error because the caller has gone says nothing of the store.
+// handleFailure returns err. If it says that the store is away or refuses, handleFailure also warns once, marks the store as away, and begins to ask
+// in the background whether it is back. An error because the caller has gone says nothing of the store.
 func (l *Logs) handleFailure(err error) error {
 	if !errors.Is(err, fleet.ErrAway) && !errors.Is(err, fleet.ErrRefused) || errors.Is(err, context.Canceled) {
 		return err

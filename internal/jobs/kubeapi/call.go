@@ -50,8 +50,8 @@ func (c *Cluster) Get(ctx context.Context, path string, query url.Values, into a
 	return c.call(ctx, http.MethodGet, path, query, nil, into)
 }
 
-// Create makes an object, and decodes the answer into into unless that is nil. A server that was busy is asked again; after any other
-// failure the caller finds out whether the object was made.
+// Create makes an object, and decodes the answer into into unless that is nil. A server that was busy is asked again; after any other failure the
+// caller finds out whether the object was made.
 func (c *Cluster) Create(ctx context.Context, path string, object, into any) error {
 	return c.call(ctx, http.MethodPost, path, url.Values{"fieldManager": {"plimsoll"}}, object, into)
 }

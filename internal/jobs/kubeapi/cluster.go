@@ -87,8 +87,8 @@ func Open(context, namespace string) (*Cluster, error) {
 // Host is the address of the API server, without a path.
 func (c *Cluster) Host() string { return c.server.Host }
 
-// parseServer parses the address of an API server. Plain HTTP is an error unless the server is on this machine, where kubectl proxy
-// listens; so is a password in the address.
+// parseServer parses the address of an API server. Plain HTTP is an error unless the server is on this machine, where kubectl proxy listens; so is a
+// password in the address.
 func parseServer(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

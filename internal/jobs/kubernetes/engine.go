@@ -95,8 +95,8 @@ func parsePlace(ref jobs.Ref) (p place) {
 	return p
 }
 
-// jobCluster returns the client for the namespace that a job is in. It is an error if the context now leads to another server: there the
-// job would seem to be lost.
+// jobCluster returns the client for the namespace that a job is in. It is an error if the context now leads to another server: there the job would
+// seem to be lost.
 func (e *Engine) jobCluster(ref jobs.Ref) (*kubeapi.Cluster, error) {
 	at := parsePlace(ref)
 	if at.namespace == "" {

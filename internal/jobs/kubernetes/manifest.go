@@ -27,7 +27,8 @@ const (
 	binDir    = "/plimsoll-bin"
 	homeDir   = "/home/agent"
 	workDir   = "/work"
-	// archiveKey is the key of the Secret with the archive. No variable can have its name.
+	// archiveDir returns a compressed archive of a directory: of what git tracks or would add in a repository, else of everything. It fails as soon as
+	// the archive is too large.
 	archiveDir, archiveKey = "/plimsoll-archive", "archive.tar.gz"
 	reportFile             = "/dev/termination-log"
 )
@@ -35,8 +36,8 @@ const (
 // object is one of the API's, before it is JSON.
 type object = map[string]any
 
-// secretValues returns the content of the job's Secret by key: the archive of the work directory and the variables, which nobody must read
-// in the description of the pod. It is an error if they are too large for one.
+// secretValues returns the content of the job's Secret by key: the archive of the work directory and the variables, which nobody must read in the
+// description of the pod. It is an error if they are too large for one.
 func secretValues(j *jobs.Job, w work) (map[string][]byte, error) {
 	values, size := map[string][]byte{}, len(w.archive)
 	if w.archive != nil {
@@ -82,8 +83,8 @@ func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
 	}
 }
 
-// podSpec returns the specification of the job's pod: init containers that copy plimsoll in and fill the work directory, and the container
-// that runs the command under plimsoll.
+// podSpec returns the specification of the job's pod: init containers that copy plimsoll in and fill the work directory, and the container that runs
+// the command under plimsoll.
 func (e *Engine) podSpec(j *jobs.Job, w work) object {
 	flags := []string{"--report=" + reportFile}
 	if j.Time > 0 && !slices.ContainsFunc(j.Flags, func(f string) bool { return strings.HasPrefix(f, "--time-max") }) {

@@ -56,8 +56,8 @@ func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) err
 	}
 }
 
-// followOnce asks once for the state of a job, copies the log of its newest pod, and waits for a change. ended is true once the job has
-// ended and all of its log was copied. The job is asked before its pods, so that none can begin and end in between.
+// followOnce asks once for the state of a job, copies the log of its newest pod, and waits for a change. ended is true once the job has ended and all
+// of its log was copied. The job is asked before its pods, so that none can begin and end in between.
 func (e *Engine) followOnce(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l *follower) (ended bool, err error) {
 	answers := map[string]jobs.Status{}
 	pods, err := readStatus(ctx, c, []jobs.Ref{ref}, answers)
@@ -71,7 +71,7 @@ func (e *Engine) followOnce(ctx context.Context, c *kubeapi.Cluster, ref jobs.Re
 	started, over, whole := false, false, false
 	if len(pods.Items) > 0 {
 		p := &pods.Items[0]
-		agent := p.found().State
+		agent := p.agentContainer().State
 		over = agent.Terminated != nil
 		if started = over || agent.Running != nil; started {
 			if l.uid != p.Metadata.UID {
@@ -116,8 +116,8 @@ type follower struct {
 	newest int64         // of those times
 }
 
-// copyLog copies the log of a pod from where the last call stopped. ended says whether the container had ended before; complete is true if
-// so, and if all of its log was copied. A log that cannot be read yet is no error.
+// copyLog copies the log of a pod from where the last call stopped. ended says whether the container had ended before; complete is true if so, and if
+// all of its log was copied. A log that cannot be read yet is no error.
 func (l *follower) copyLog(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) (complete bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, streamTime)
 	defer cancel()
@@ -144,8 +144,8 @@ func (l *follower) query() url.Values {
 	return query
 }
 
-// copyLines copies the lines of a log without their times, until the stream ends; bytes that an earlier call has copied are skipped. broken
-// is true if the stream ended in another way than at its end; err is that of the writer.
+// copyLines copies the lines of a log without their times, until the stream ends; bytes that an earlier call has copied are skipped. broken is true
+// if the stream ended in another way than at its end; err is that of the writer.
 func (l *follower) copyLines(stream io.Reader) (broken bool, err error) {
 	skip := maps.Clone(l.copied)
 	r := bufio.NewReaderSize(stream, maxPiece)

@@ -109,7 +109,7 @@ func findCondition(all []condition, kind, status string) *condition {
 }
 
 // agentContainer returns the state of the container that runs the command; the zero value if there is none yet.
-func (p *pod) found() (found container) {
+func (p *pod) agentContainer() (found container) {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == agentName {
 			found = c
@@ -207,7 +207,7 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 // code.
 func (p *pod) status() jobs.Status {
 	s := jobs.Status{Phase: jobs.Queued, Node: p.Spec.NodeName}
-	why, agent, unplaced := p.Status.condition, p.found().State, findCondition(p.Status.Conditions, "PodScheduled", "False")
+	why, agent, unplaced := p.Status.condition, p.agentContainer().State, findCondition(p.Status.Conditions, "PodScheduled", "False")
 	switch {
 	case agent.Terminated != nil:
 		t := agent.Terminated

@@ -75,8 +75,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimRight(string(text), "\n"), err
 }
 
-// fetchableCommit returns the commit that is checked out in dir and the HTTPS address that it can be fetched from. It is an error if there
-// are uncommitted changes, if no remote has the commit, or if origin is on a host that is not in hosts.
+// fetchableCommit returns the commit that is checked out in dir and the HTTPS address that it can be fetched from. It is an error if there are
+// uncommitted changes, if no remote has the commit, or if origin is on a host that is not in hosts.
 func fetchableCommit(ctx context.Context, dir string, hosts []string) (address, hash string, err error) {
 	hash, err = git(ctx, dir, "rev-parse", "--verify", "HEAD")
 	if err != nil {

@@ -206,8 +206,7 @@ var nextSteps = []struct{ said, next string }{
 	{"accounting/QOS policy", "the account or the QOS bounds what may be queued: sacctmgr show assoc shows it"},
 }
 
-// filterLicensed returns the slots for which Slurm has a licence of that name. For each of the others it tells that every node counts for
-// itself.
+// filterLicensed returns the slots for which Slurm has a licence of that name. For each of the others it tells that every node counts for itself.
 func (e *Engine) filterLicensed(ctx context.Context, slots map[string]int) (map[string]int, error) {
 	if len(slots) == 0 {
 		return nil, nil

@@ -42,9 +42,9 @@ type Options struct {
 	TooLarge func(file string, size, read limit.Bytes)
 }
 
-// maxReadable returns how many bytes of a segment are read at most: four times its size, because a batch of lines may pass SegmentBytes by
-// a line, and a rewritten segment may grow. The rest, such as the hole of a file that somebody made longer, would take minutes to read; the
-// next rewrite leaves it out.
+// maxReadable returns how many bytes of a segment are read at most: four times its size, because a batch of lines may pass SegmentBytes by a line,
+// and a rewritten segment may grow. The rest, such as the hole of a file that somebody made longer, would take minutes to read; the next rewrite
+// leaves it out.
 func (a *Archive) maxReadable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
 // ErrClosed is the error of an archive that was closed.

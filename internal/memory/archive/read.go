@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/store"
 )
 
-// Position is where a line stands on disk.
+// Position is the place of a line on disk.
 type Position struct {
 	Segment string
 	Offset  int64
@@ -128,8 +128,8 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *ReadRepor
 	return !filelock.Named(file, there, err), nil
 }
 
-// findShared looks through the first end bytes of a segment for the shared text with a digest, which is written out in one or two lines
-// only. It returns nil if it is not there.
+// findShared looks through the first end bytes of a segment for the shared text with a digest, which is written out in one or two lines only. It
+// returns nil if it is not there.
 func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
 	for {

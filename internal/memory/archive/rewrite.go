@@ -113,8 +113,8 @@ func (r *RewriteReport) add(c editCounts, freed int64) {
 	r.Bytes += freed
 }
 
-// countEdits calls edit for each line of a segment and counts the outcome, without writing anything. size is the size of the segment: with
-// clean, an unfinished line at its end counts as a change.
+// countEdits calls edit for each line of a segment and counts the outcome, without writing anything. size is the size of the segment: with clean, an
+// unfinished line at its end counts as a change.
 func countEdits(r *lineReader, size int64, clean bool, edit Edit) (c editCounts, err error) {
 	for {
 		_, l, err := r.nextLine()
@@ -208,8 +208,8 @@ func (a *Archive) writeGeneration(f *folder, r *lineReader, name string, edit Ed
 	return size, err
 }
 
-// writeEdited writes a head and the lines of r as edit returns them, and returns the number of bytes. It leaves out damaged lines and those
-// that edit drops.
+// writeEdited writes a head and the lines of r as edit returns them, and returns the number of bytes. It leaves out damaged lines and those that edit
+// drops.
 func writeEdited(to io.Writer, namespace string, r *lineReader, edit Edit) (size int64, err error) {
 	first, err := headLine(namespace)
 	if err != nil {

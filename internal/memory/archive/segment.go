@@ -68,8 +68,8 @@ func (a *Archive) currentSegments(dir string) ([]Segment, error) {
 	return current, err
 }
 
-// listSegments lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left, which are
-// unfinished or replaced segments. A folder that does not exist is empty.
+// listSegments lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left, which are unfinished
+// or replaced segments. A folder that does not exist is empty.
 func (a *Archive) listSegments(dir string) (current []Segment, stale []string, err error) {
 	info, err := a.root.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

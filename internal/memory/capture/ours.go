@@ -53,8 +53,8 @@ func Unwrap(text string) (lines []string) {
 	}
 }
 
-// stripOwn returns a text without what Plimsoll has put into it: blocks of recalled memory, summaries, notices, and lines whose normal form
-// is in recalled.
+// stripOwn returns a text without what Plimsoll has put into it: blocks of recalled memory, summaries, notices, and lines whose normal form is in
+// recalled.
 func stripOwn(text string, recalled map[string]bool) string {
 	text = withoutBlocks(text)
 	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {
@@ -113,8 +113,8 @@ func withoutBlocks(text string) string {
 	}
 }
 
-// normalLines returns the set in which [Episodes] looks lines up: the normal form of each recalled line, and of its words behind the statement
-// of its source, with and without what is said about them. No lines give nil.
+// normalLines returns the set in which [Strip] looks lines up: the normal form of each recalled line, and of its words behind the statement of its
+// source, with and without what is said about them. No lines give nil.
 func normalLines(lines []string) map[string]bool {
 	if len(lines) == 0 {
 		return nil
@@ -161,8 +161,8 @@ func namesPlimsoll(command string) bool {
 // forever stands in the lines of what is pinned and of standing instructions.
 const forever = "for every conversation"
 
-// FormatRecord returns a record as one line of at most size bytes: its origin, date and id, and its words, with line breaks as spaces and
-// without control characters, and with "<" and ">" replaced so that nothing looks like markup.
+// FormatRecord returns a record as one line of at most size bytes: its origin, date and id, and its words, with line breaks as spaces and without
+// control characters, and with "<" and ">" replaced so that nothing looks like markup.
 func FormatRecord(r memory.Record, size int) string {
 	var b strings.Builder
 	b.WriteString("- [" + string(r.Origin) + ", ")

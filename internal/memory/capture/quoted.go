@@ -13,8 +13,8 @@ type quotation struct {
 // minQuotation is the least number of words of a quotation within a sentence; fewer are a name, or a word under discussion.
 const minQuotation = 5
 
-// splitQuotations splits a person's text into own and quoted parts. Quoted are lines that begin with ">" or "|", indented ones, code
-// between fences, lines with "<" or ">", lines that name a speaker, and long quotations within a sentence. In doubt a part is quoted.
+// splitQuotations splits a person's text into own and quoted parts. Quoted are lines that begin with ">" or "|", indented ones, code between fences,
+// lines with "<" or ">", lines that name a speaker, and long quotations within a sentence. In doubt a part is quoted.
 func splitQuotations(text string) []quotation {
 	var out []quotation
 	put := func(s string, quoted bool) {

@@ -146,8 +146,8 @@ func hasWord(text string) bool {
 	return false
 }
 
-// SplitPassages cuts a text into pieces of at most size bytes, each a part of the text without the space around it: between paragraphs
-// where it can, else between lines, sentences, words, and at last runes.
+// SplitPassages cuts a text into pieces of at most size bytes, each a part of the text without the space around it: between paragraphs where it can,
+// else between lines, sentences, words, and at last runes.
 func SplitPassages(text string, size int) []string {
 	var out []string
 	size = max(size, utf8.UTFMax)

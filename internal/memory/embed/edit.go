@@ -33,8 +33,7 @@ func (f File) lockFile(ctx context.Context) (release func(), err error) {
 	return func() { _ = filelock.Release(file) }, nil
 }
 
-// Claim claims the making of vectors for this process, until release is called. If another process has the claim, ok is false, without an
-// error.
+// Claim claims the making of vectors for this process, until release is called. If another process has the claim, ok is false, without an error.
 func (f File) Claim() (release func(), ok bool, err error) {
 	file, err := statefile.OpenIn(f.Root, f.Name+turnExt, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -133,8 +132,7 @@ func (f File) replacement() atomicfile.Replacement {
 	return atomicfile.Replacement{Root: f.Root, Name: f.Name, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: f.Name + temporaryExt}
 }
 
-// Prune removes from the disk all vectors for which keep returns false, and damaged ones. It returns their number, and for 0 writes
-// nothing.
+// Prune removes from the disk all vectors for which keep returns false, and damaged ones. It returns their number, and for 0 writes nothing.
 func (f File) Prune(ctx context.Context, keep func(Key) bool) (gone int, err error) {
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, fs.ErrNotExist) {
 		return 0, f.removeTemporary()

@@ -76,8 +76,7 @@ type Options struct {
 
 // Event is something that an Extractor did.
 type Event struct {
-	// Kind is "proposed" (a request was answered), "failed", "gave_up", "dropped" (the queue was full) or "budget" (the day's tokens are
-	// spent).
+	// Kind is "proposed" (a request was answered), "failed", "gave_up", "dropped" (the queue was full) or "budget" (the day's tokens are spent).
 	Kind string
 	// Kept, Known and Rejected count proposals; Rejected by reason.
 	Kept, Known int
@@ -240,9 +239,8 @@ type waiting struct {
 	record memory.Record
 }
 
-// readBatch looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words
-// of one credential never get into a request of another. rest are those of other conversations, and gone the ids that are no episodes any
-// more.
+// readBatch looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words of one
+// credential never get into a request of another. rest are those of other conversations, and gone the ids that are no episodes any more.
 func (x *Extractor) readBatch(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
 	for _, t := range taken {
 		r, ok, err := x.o.Store.Episode(ctx, t.ID)

@@ -25,8 +25,8 @@ const (
 	markSize = 16 // bytes of an id's digest
 )
 
-// ReadSet is the file of the episodes that were read, with or without a fact, so that none is paid for twice. It holds a digest of 16 bytes
-// for each of at most twice [MaxRead] episodes.
+// ReadSet is the file of the episodes that were read, with or without a fact, so that none is paid for twice. It holds a digest of 16 bytes for each
+// of at most twice [MaxRead] episodes.
 type ReadSet struct {
 	dir string
 	max int

@@ -55,8 +55,8 @@ func (c *counter) countTerms(hashes []uint64) []occurrence {
 
 // addDocument adds a document to the lists of its terms; states is its [Doc.States]. Documents come in the order of their numbers.
 //
-// The table and the lists are larger than the caches of a processor, so they are read in loops whose steps do not depend on each other:
-// then several reads of memory run at the same time.
+// The table and the lists are larger than the caches of a processor, so they are read in loops whose steps do not depend on each other: then several
+// reads of memory run at the same time.
 func (t *terms) addDocument(doc uint32, states bool, occurrences []occurrence) {
 	for (t.list.count+len(occurrences))*4 > len(t.slots)*3 {
 		t.doubleTable()
@@ -98,8 +98,7 @@ type cachedWord struct {
 	hash    uint64
 }
 
-// hashLetter returns the cache's hash of a word, from the hash of its letters before and the next letter. The hash of one letter is its
-// code.
+// hashLetter returns the cache's hash of a word, from the hash of its letters before and the next letter. The hash of one letter is its code.
 func hashLetter(hash uint32, letter byte) uint32 { return hash*0x01000193 ^ uint32(letter) } // FNV-1's prime
 
 // entry returns the only entry that may hold a word with this hash. Another word may be in it.
@@ -172,8 +171,7 @@ func (x *Index) appendHashes(text string, out []uint64) []uint64 {
 	return out
 }
 
-// appendRunHashes appends the hashes of the terms of the run of letters and digits at text[i:], its parts and the whole, and returns where
-// it ends.
+// appendRunHashes appends the hashes of the terms of the run of letters and digits at text[i:], its parts and the whole, and returns where it ends.
 func (x *Index) appendRunHashes(text string, i int, out []uint64) (int, []uint64) {
 	w := &x.words
 	end, run := w.nextRun(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })

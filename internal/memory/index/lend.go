@@ -67,8 +67,8 @@ func (l *lender) lendToNeighbours(d *doc, own float32) {
 	}
 }
 
-// Spread weighs scores that were found otherwise than by words, one for each document, as a search does: each document gets parts of its
-// neighbours' scores, unless alone is set, and is multiplied by the weight of its lane. It returns a new slice.
+// Spread weighs scores that were found otherwise than by words, one for each document, as a search does: each document gets parts of its neighbours'
+// scores, unless alone is set, and is multiplied by the weight of its lane. It returns a new slice.
 func (x *Index) Spread(own []float32, alone bool) []float32 {
 	out := make([]float32, len(own))
 	one, two := float32(x.p.Near[0]), float32(x.p.Near[1])

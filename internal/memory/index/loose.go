@@ -26,8 +26,7 @@ type vocabulary struct {
 	count int
 }
 
-// add lists a word of 3 to 32 bytes, and ignores others and those after the first maxListed. It does not look whether the word is there
-// already.
+// add lists a word of 3 to 32 bytes, and ignores others and those after the first maxListed. It does not look whether the word is there already.
 func (v *vocabulary) add(word []byte) {
 	if len(word) < 3 || len(word) > 32 || v.count >= maxListed {
 		return

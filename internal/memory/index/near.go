@@ -9,8 +9,8 @@ import (
 // leastInflected is the number of bytes that two forms of a word have in common at least.
 const leastInflected = 5
 
-// Similarity returns how surely a word of a question means another one, from 0 to 1. It is above 0 for the same word with a letter off, a
-// beginning of it (kube, kubernetes), one with a number for its inner letters (k8s), or another form. Both are in lower case.
+// Similarity returns how surely a word of a question means another one, from 0 to 1. It is above 0 for the same word with a letter off, a beginning
+// of it (kube, kubernetes), one with a number for its inner letters (k8s), or another form. Both are in lower case.
 func Similarity(asked, word string) float64 {
 	switch {
 	case asked == word:
@@ -42,8 +42,8 @@ func Similarity(asked, word string) float64 {
 	return 0
 }
 
-// isNameEnding reports whether names are as often written with this ending as without: ReactJS, PostgreSQL. With another ending it is
-// another word: a reactor is not about React.
+// isNameEnding reports whether names are as often written with this ending as without: ReactJS, PostgreSQL. With another ending it is another word: a
+// reactor is not about React.
 func isNameEnding(end string) bool {
 	switch end {
 	case "js", "db", "sql", "ql", "lang", "app", "hub":

@@ -187,8 +187,7 @@ func (x *Index) bestHits(q Query, speakers map[uint32]bool) (hits []Hit, total i
 	return x.bestOfTurns(hits, limit), total
 }
 
-// bestOfTurns returns the best hit of each turn of a conversation, at most limit in all. hits are sorted, the best first, and are
-// overwritten.
+// bestOfTurns returns the best hit of each turn of a conversation, at most limit in all. hits are sorted, the best first, and are overwritten.
 func (x *Index) bestOfTurns(hits []Hit, limit int) []Hit {
 	type turn struct{ talk, turn uint32 }
 	seen := make(map[turn]bool, len(hits))

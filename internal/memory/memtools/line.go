@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// formatPage returns a head and the records, each on one line with at most textBytes bytes of its text. When the answer would be longer
-// than maxText (0 means maxAnswer), lines are shortened, but to no less than minWords bytes of text.
+// formatPage returns a head and the records, each on one line with at most textBytes bytes of its text. When the answer would be longer than maxText
+// (0 means maxAnswer), lines are shortened, but to no less than minWords bytes of text.
 func formatPage(head string, records []memory.Record, maxText limit.Bytes, textBytes int) string {
 	if maxText <= 0 {
 		maxText = maxAnswer

@@ -140,8 +140,7 @@ func (t *Toolset) parseQuery(in SearchArguments) (memory.Query, error) {
 	return q, err
 }
 
-// parseTime parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the next one's beginning. name is for the
-// error.
+// parseTime parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the next one's beginning. name is for the error.
 func parseTime(name, text string, end bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -207,8 +206,7 @@ func (t *Toolset) visibleRecords(ctx context.Context, id string, around int) ([]
 	return slices.DeleteFunc(found, func(r memory.Record) bool { return !t.maySee(r) }), nil
 }
 
-// maySee reports whether these tools may show a record: it lies in a namespace that they search and in their scope, and waits for nobody's
-// approval.
+// maySee reports whether these tools may show a record: it lies in a namespace that they search and in their scope, and waits for nobody's approval.
 func (t *Toolset) maySee(r memory.Record) bool {
 	return slices.Contains(t.o.Search, r.Namespace) && (t.o.AllScopes || r.Scope == "" || r.Scope == t.o.Scope) && !r.Quarantined
 }

@@ -59,8 +59,8 @@ const (
 	month
 )
 
-// Read takes a text apart, to be compared with others. The result is nil, which replaces nothing and is not replaced, for a text that is
-// empty or longer than MaxText.
+// Read takes a text apart, to be compared with others. The result is nil, which replaces nothing and is not replaced, for a text that is empty or
+// longer than MaxText.
 func Read(text string) Text {
 	if len(text) > MaxText || strings.TrimSpace(text) == "" {
 		return nil
@@ -109,8 +109,8 @@ func Read(text string) Text {
 	return out
 }
 
-// readGone enters into s.gone the words that the sentence says no longer hold: those after "instead of", "no longer", "statt", "不再", up
-// to a comma. piece is the sentence in lower case, which begins at an offset of the text.
+// readGone enters into s.gone the words that the sentence says no longer hold: those after "instead of", "no longer", "statt", "不再", up to a
+// comma. piece is the sentence in lower case, which begins at an offset of the text.
 func (s *sentence) readGone(piece string, offset int) {
 	at := phraseEnd(piece, against)
 	if at < 0 {
@@ -169,8 +169,7 @@ func (n Text) Replaces(older Text) bool {
 	return false
 }
 
-// isShort reports whether a text says one thing, by its length. In longer ones, of chat above all, sentences that are alike are often about
-// nothing.
+// isShort reports whether a text says one thing, by its length. In longer ones, of chat above all, sentences that are alike are often about nothing.
 func (n Text) isShort() bool {
 	words := 0
 	for _, s := range n {

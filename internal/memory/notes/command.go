@@ -168,8 +168,8 @@ func (d *Dir) insertText(ctx context.Context, c Command) (string, error) {
 	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.digestLine(after), nil
 }
 
-// editNote replaces a note's text by the result of change, under the lock and if the note has the digest that the command may name. If the
-// note does not exist it returns notFound(path).
+// editNote replaces a note's text by the result of change, under the lock and if the note has the digest that the command may name. If the note does
+// not exist it returns notFound(path).
 func (d *Dir) editNote(ctx context.Context, c Command, notFound func(string) error, change func(string) (string, error)) error {
 	name, err := resolvePath(c.Path)
 	if err != nil {

@@ -130,8 +130,7 @@ func (d *Dir) Read(notePath string) (string, error) {
 	return readNote(root, name, notePath)
 }
 
-// openDir opens the directory for the caller to close. If it does not exist, openDir makes it if create is set, else it returns nil without
-// an error.
+// openDir opens the directory for the caller to close. If it does not exist, openDir makes it if create is set, else it returns nil without an error.
 func (d *Dir) openDir(create bool) (*os.Root, error) {
 	if create {
 		if err := os.MkdirAll(d.o.Dir, 0o700); err != nil {
@@ -184,8 +183,8 @@ func listNotes(root *os.Root) ([]Note, error) {
 	return all, err
 }
 
-// makeRoom removes the notes that were written longest ago until the directory is within its bounds with moreBytes and moreFiles added to
-// it. The note at keep, which is about to be written, stays. The caller holds the lock.
+// makeRoom removes the notes that were written longest ago until the directory is within its bounds with moreBytes and moreFiles added to it. The
+// note at keep, which is about to be written, stays. The caller holds the lock.
 func (d *Dir) makeRoom(root *os.Root, keep string, moreBytes int64, moreFiles int) error {
 	all, err := listNotes(root)
 	if err != nil {

@@ -176,8 +176,8 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	return d
 }
 
-// dropReplaced drops records that a newer one replaces. The newer one takes over the words that the dropped one has in common with the
-// prompt. A record is also dropped if its newer one was not found, because it is no longer so.
+// dropReplaced drops records that a newer one replaces. The newer one takes over the words that the dropped one has in common with the prompt. A
+// record is also dropped if its newer one was not found, because it is no longer so.
 func (d *Decision) dropReplaced(all []*candidate, items []memory.Item) []*candidate {
 	of := map[string]*candidate{}
 	for _, j := range all {
@@ -211,8 +211,8 @@ func (d *Decision) addMissed(r *memory.Record, score float64, why string) {
 	d.Missed = append(d.Missed, Miss{*r, score, why})
 }
 
-// dropWeaker drops a record if, for each prompt word that it was found by, another record matches better: that word itself, or more of the
-// words that tell something.
+// dropWeaker drops a record if, for each prompt word that it was found by, another record matches better: that word itself, or more of the words that
+// tell something.
 func (d *Decision) dropWeaker(p Prompt, all []*candidate) (kept []*candidate) {
 	for _, j := range all {
 		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.matched)), func(i int) bool { return p.words[i].rank == rare })
@@ -247,8 +247,8 @@ func (d *Decision) dropWeaker(p Prompt, all []*candidate) (kept []*candidate) {
 	return kept
 }
 
-// isBesideNamed reports whether c has only common words of a prompt while other has the names in the same clauses. An example: for "should
-// the new service use Fastify", a record about services says nothing.
+// isBesideNamed reports whether c has only common words of a prompt while other has the names in the same clauses. An example: for "should the new
+// service use Fastify", a record about services says nothing.
 func (p *Prompt) isBesideNamed(c, other *candidate) bool {
 	if c.rareWords > 0 || c.hasName || !other.hasName && (!p.should || other.rareWords == 0) {
 		return false

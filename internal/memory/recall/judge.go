@@ -61,8 +61,8 @@ func logChoose(n, k float64) float64 {
 	return a - b - c
 }
 
-// trialWeight returns how much a word of this rank counts in the number of words that could match by chance. Common words count less,
-// because they seldom decide.
+// trialWeight returns how much a word of this rank counts in the number of words that could match by chance. Common words count less, because they
+// seldom decide.
 func (r rank) trialWeight() float64 {
 	switch r {
 	case trade:
@@ -109,8 +109,8 @@ type candidate struct {
 // relevance returns the evidence as a multiple of the floor, to three digits.
 func (j *candidate) relevance() float64 { return math.Round(1000*j.evidence/j.floor) / 1000 }
 
-// judgeRecord sets how much a record says about a prompt (c.evidence) and how much it must say to be given (c.floor). names are the terms
-// that the prompt or a found record writes as names; counts are the numbers of records, of total in all, with each term.
+// judgeRecord sets how much a record says about a prompt (c.evidence) and how much it must say to be given (c.floor). names are the terms that the
+// prompt or a found record writes as names; counts are the numbers of records, of total in all, with each term.
 func (p *Prompt) judgeRecord(c *candidate, names map[string]bool, counts map[string]int, total int) {
 	surprise, n := 0.0, 0.0
 	for i := range p.words {
@@ -200,8 +200,8 @@ func (p *Prompt) judgeRecord(c *candidate, names map[string]bool, counts map[str
 	}
 }
 
-// strongestEvidence sums up the 1, 2, 3 … largest values of matched, each sum with the bonus, and returns the one that is furthest above
-// its floor, and that floor. n words of the prompt were compared with a store of total records. It sorts matched.
+// strongestEvidence sums up the 1, 2, 3 … largest values of matched, each sum with the bonus, and returns the one that is furthest above its floor,
+// and that floor. n words of the prompt were compared with a store of total records. It sorts matched.
 func strongestEvidence(matched []float64, bonus float64, total int, n float64) (evidence, floor float64) {
 	slices.Sort(matched)
 	slices.Reverse(matched)

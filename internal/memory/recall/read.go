@@ -133,8 +133,7 @@ type sentence struct {
 	all  []unit
 }
 
-// splitSentences returns the sentences and lines of a text, whose words are all. Signs before the first word (¿, a dash) belong to its
-// sentence.
+// splitSentences returns the sentences and lines of a text, whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
 func splitSentences(text string, all []unit) (list []sentence) {
 	from, first := 0, 0
 	for i, u := range all {
@@ -146,8 +145,7 @@ func splitSentences(text string, all []unit) (list []sentence) {
 	return append(list, sentence{text[from:], all[first:]})
 }
 
-// asksAboutOwn reports whether a sentence asks, by itself, about what belongs to the person. Most do not, by their signs, and need not be
-// read.
+// asksAboutOwn reports whether a sentence asks, by itself, about what belongs to the person. Most do not, by their signs, and need not be read.
 func (s sentence) asksAboutOwn() bool {
 	signs := Prompt{Query: s.text}
 	if !signs.asksAboutOwn(signs.readSigns(s.all)) {
@@ -233,8 +231,8 @@ func extractProse(text string) (prose string, code int) {
 	return b.String(), code
 }
 
-// isCodeLine reports whether a line is one of code, of a log or of a trace, by its signs: how it ends, and how many of its characters are
-// none of prose.
+// isCodeLine reports whether a line is one of code, of a log or of a trace, by its signs: how it ends, and how many of its characters are none of
+// prose.
 func isCodeLine(line, trimmed string) bool {
 	if trimmed == "" {
 		return false

@@ -72,8 +72,8 @@ func hasQuestionMark(text string) bool {
 	return strings.Contains(text, "?") || strings.Contains(text, "？")
 }
 
-// pointsElsewhere reports whether all[i], a word that points (this, diese), stands before a word of time or place, and so does not point at
-// the code at hand: this quarter, this week.
+// pointsElsewhere reports whether all[i], a word that points (this, diese), stands before a word of time or place, and so does not point at the code
+// at hand: this quarter, this week.
 func pointsElsewhere(all []unit, i int) bool {
 	if i+1 >= len(all) {
 		return false
@@ -82,8 +82,8 @@ func pointsElsewhere(all []unit, i int) bool {
 	return r == everyday || r == rare && all[i+1].Term != ""
 }
 
-// readHanSigns is readSigns for scripts without spaces, in which words are found by their characters alone. It changes told if the prompt
-// begins as an order.
+// readHanSigns is readSigns for scripts without spaces, in which words are found by their characters alone. It changes told if the prompt begins as
+// an order.
 func (p *Prompt) readHanSigns(told *order) {
 	if !strings.ContainsFunc(p.Query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return

@@ -152,8 +152,8 @@ func isGerman(all []unit) bool {
 	return false
 }
 
-// key returns the term by which a word is compared as a part of a name; the word itself where it has no term, which counts there as well:
-// point of view.
+// key returns the term by which a word is compared as a part of a name; the word itself where it has no term, which counts there as well: point of
+// view.
 func (u *unit) key() string { return cmp.Or(u.Term, u.Word) }
 
 // findRank returns how common the word is.

@@ -124,8 +124,8 @@ func sentenceStates(sentence string, mark rune) bool {
 	return enough
 }
 
-// questionStates reports whether a question has a clause before the one that asks in which somebody speaks of himself: my keys stay in the
-// safe, who knows of them?
+// questionStates reports whether a question has a clause before the one that asks in which somebody speaks of himself: my keys stay in the safe, who
+// knows of them?
 func questionStates(question string) bool {
 	clauses := strings.FieldsFunc(question, func(r rune) bool { return strings.ContainsRune(",:，：", r) })
 	for _, c := range clauses[:max(len(clauses)-1, 0)] {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isLatinInstruction reports whether a sentence in English, German or Spanish is a standing instruction. task says that the message also
-// tells what to build.
+// isLatinInstruction reports whether a sentence in English, German or Spanish is a standing instruction. task says that the message also tells what
+// to build.
 func isLatinInstruction(s string, task bool) bool {
 	low := strings.ToLower(strings.Join(strings.Fields(s), " "))
 	strong := matches(low, lasting)
@@ -163,8 +163,7 @@ func (f *form) findLateVerb(addressed bool) (int, bool) {
 	return 0, false
 }
 
-// isAboutWork reports whether a verb and the words after it tell an agent how to work or answer in general, and not what to do in the task
-// at hand.
+// isAboutWork reports whether a verb and the words after it tell an agent how to work or answer in general, and not what to do in the task at hand.
 func (f *form) isAboutWork(verb string, rest []string) bool {
 	clause := len(rest) > 2 && rest[0] == "that" && isIn(rest[1], subjects) // "never mention that you are a model"
 	if !clause && len(rest) > 0 && isIn(rest[0], pronouns) || len(rest) > 1 && isIn(rest[0], between) && isIn(rest[1], pronouns) {

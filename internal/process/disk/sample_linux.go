@@ -101,8 +101,8 @@ func (s *sampler) hasFilled(enough limit.Bytes) bool {
 	return false
 }
 
-// isMachineQuiet reports whether the whole machine has written less than enough bytes, in each way that the kernel counts, since the last
-// look. It is false where the kernel does not say.
+// isMachineQuiet reports whether the whole machine has written less than enough bytes, in each way that the kernel counts, since the last look. It is
+// false where the kernel does not say.
 func (s *sampler) isMachineQuiet(enough limit.Bytes) bool {
 	now, ok := s.machineWrites()
 	for i, then := range s.machine {
@@ -220,9 +220,8 @@ func emptyMap[V any](m map[int]V) map[int]V {
 	return m
 }
 
-// splitWritten divides grown, the bytes that p has written more than at the last look: p.Recent is what it has written itself, p.Collected
-// what its children wrote for which it has waited since. own is what its threads have written; known says that p was there at the last
-// look.
+// splitWritten divides grown, the bytes that p has written more than at the last look: p.Recent is what it has written itself, p.Collected what its
+// children wrote for which it has waited since. own is what its threads have written; known says that p was there at the last look.
 func (s *sampler) splitWritten(p *Process, grown, own limit.Bytes, known bool) {
 	before, counted := s.own[p.PID]
 	if p.Agent {

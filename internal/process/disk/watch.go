@@ -105,8 +105,8 @@ func watch(o Options, quit <-chan struct{}) {
 	}
 }
 
-// actOn reports the use, ends the victims of one look and the writers on whose account they end, unless the victim is the agent, and passes
-// the events to Note.
+// actOn reports the use, ends the victims of one look and the writers on whose account they end, unless the victim is the agent, and passes the
+// events to Note.
 func (o *Options) actOn(events []Event, reading Reading) {
 	if o.Used != nil {
 		o.Used(reading.Growth(), reading.Written)

@@ -167,9 +167,9 @@ const (
 	lightRuns = 20
 )
 
-// capByStated returns what a history led to, bytes, but not more than the initial estimate that a person has stated, as long as no run has
-// needed more: the wide margin after few runs stands for what nobody knows of a tool, and here somebody does. A fifth above the largest
-// need stays in any case.
+// capByStated returns what a history led to, bytes, but not more than the initial estimate that a person has stated, as long as no run has needed
+// more: the wide margin after few runs stands for what nobody knows of a tool, and here somebody does. A fifth above the largest need stays in any
+// case.
 func (e Estimate) capByStated(bytes limit.Bytes, known []Sample) limit.Bytes {
 	most := limit.Bytes(0)
 	for _, s := range known {
@@ -181,8 +181,8 @@ func (e Estimate) capByStated(bytes limit.Bytes, known []Sample) limit.Bytes {
 	return min(bytes, max(e.Bytes, scale(most, floorFactor)))
 }
 
-// lowerByLightRuns returns an initial estimate after runs that needed less than a tenth of it: each that was not brief lowers it by the
-// same share, so that it has come down to a tenth when lightRuns of them stand in its place.
+// lowerByLightRuns returns an initial estimate after runs that needed less than a tenth of it: each that was not brief lowers it by the same share,
+// so that it has come down to a tenth when lightRuns of them stand in its place.
 func (e Estimate) lowerByLightRuns(samples []Sample) limit.Bytes {
 	light := 0
 	for _, s := range samples {
@@ -193,8 +193,8 @@ func (e Estimate) lowerByLightRuns(samples []Sample) limit.Bytes {
 	return scale(e.Bytes, math.Pow(lightShare, float64(min(light, lightRuns))/lightRuns))
 }
 
-// telling returns the samples that an estimate may rest on, in their order. There are none while all of them were brief or below a tenth of
-// the initial estimate; otherwise only the brief ones that show no need are left out.
+// telling returns the samples that an estimate may rest on, in their order. There are none while all of them were brief or below a tenth of the
+// initial estimate; otherwise only the brief ones that show no need are left out.
 func telling(samples []Sample, initial limit.Bytes) []Sample {
 	needs := func(s Sample) bool {
 		return s.Censored || s.Demand >= initial || !s.Brief && float64(s.Demand) >= lightShare*float64(initial)

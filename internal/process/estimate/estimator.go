@@ -130,8 +130,8 @@ func (p Params) fadeOld(samples []Sample) []float64 {
 	return demands
 }
 
-// estimateBound returns the maximum with a margin that shrinks with the number of runs: the more have been seen, the less the next one can
-// stand out. Base − 1 remains for what no history shows.
+// estimateBound returns the maximum with a margin that shrinks with the number of runs: the more have been seen, the less the next one can stand out.
+// Base − 1 remains for what no history shows.
 func (p Params) estimateBound(samples []Sample) float64 {
 	margin := p.Base + p.Cap/math.Pow(float64(len(samples)), p.Fall)
 	return max(slices.Max(p.fadeOld(samples))*margin, floorAfterKill(samples))
@@ -173,10 +173,9 @@ const (
 	tailExtra  = 16 * limit.MiB // no margin is smaller: a few MiB more or less are noise in any process
 )
 
-// estimateTail returns the maximum with a margin that depends on how far apart the largest peaks are, and not on how far all of them
-// spread: a tool that often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together the next will
-// hardly be 5. The statistic is Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it
-// knows nothing.
+// estimateTail returns the maximum with a margin that depends on how far apart the largest peaks are, and not on how far all of them spread: a tool
+// that often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together the next will hardly be 5. The statistic is
+// Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it knows nothing.
 func (p Params) estimateTail(samples []Sample) float64 {
 	n := len(samples)
 	sorted := p.fadeOld(samples)
@@ -192,8 +191,7 @@ func (p Params) estimateTail(samples []Sample) float64 {
 	return max(largest*(p.Base+margin), largest+float64(tailExtra), floorAfterKill(samples))
 }
 
-// floorAfterKill returns the bytes that the estimate must not go below because memory ran out in one of the last floorRuns runs; 0 when it
-// did not.
+// floorAfterKill returns the bytes that the estimate must not go below because memory ran out in one of the last floorRuns runs; 0 when it did not.
 func floorAfterKill(samples []Sample) float64 {
 	f := 0.0
 	for _, s := range samples[max(0, len(samples)-floorRuns):] {

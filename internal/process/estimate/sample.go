@@ -120,8 +120,8 @@ func killedSample(r usage.Run) Sample {
 	}
 }
 
-// lineFromOutside returns the [Sample].Line of a run that was killed, but not by its own limit: had, or 0 when Plimsoll only ended a
-// descendant because the host was short of memory: that run did not run out of what it was given.
+// lineFromOutside returns the [Sample].Line of a run that was killed, but not by its own limit: had, or 0 when Plimsoll only ended a descendant
+// because the host was short of memory: that run did not run out of what it was given.
 func lineFromOutside(r usage.Run, had limit.Bytes) limit.Bytes {
 	if r.OOMKills == 0 && r.Outcome != journal.OutcomeOOM && r.Outcome != journal.OutcomeLimit {
 		return 0

@@ -70,7 +70,7 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 			}
 			return nil, count, t.errorAt("", "it has %d fields, the header has %d", len(fields), len(t.columns))
 		}
-		task, ok, err := t.task(fields, &count)
+		task, ok, err := t.parseTask(fields, &count)
 		if err != nil {
 			return nil, count, err
 		}
@@ -251,7 +251,7 @@ func (t *trace) readLine(maxBytes int) (string, error) {
 func isMissing(value string) bool { return value == "" || value == "-" }
 
 // parseTask returns a record as a task; ok is false for one that is left out, which is counted in count.
-func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, err error) {
+func (t *trace) parseTask(fields []string, count *TraceCount) (task Task, ok bool, err error) {
 	value := func(at int) string {
 		if at < 0 {
 			return ""
@@ -288,7 +288,7 @@ func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, er
 	if task.Process = value(t.process); isMissing(task.Process) {
 		task.Process, _, _ = strings.Cut(value(t.tag), " (")
 	}
-	task.Process = cutText(task.Process, maxProcess)
+	task.Process = limit.Clip(task.Process, maxProcess)
 	submit, err := t.parseDateField("submit", value(t.submit))
 	if err != nil {
 		return Task{}, false, err
@@ -407,6 +407,3 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	return time.Duration(total), nil
 }
-
-// cutText returns the beginning of s that is at most n bytes of valid UTF-8.
-func cutText(s string, n int) string { return limit.Clip(s, n) }

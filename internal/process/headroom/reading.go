@@ -96,8 +96,8 @@ func (r Reading) Ceiling(countSwap bool) Room {
 // without swap.
 func (r Reading) Capacity() limit.Bytes { return r.Ceiling(false).Physical }
 
-// tightestRoom returns the memory and swap that the host, of which memory and swap are the figures, and all enclosing cgroups allow, and
-// which of them is the tightest. level returns the figures of one cgroup.
+// tightestRoom returns the memory and swap that the host, of which memory and swap are the figures, and all enclosing cgroups allow, and which of
+// them is the tightest. level returns the figures of one cgroup.
 func (r Reading) tightestRoom(memory, swap limit.Bytes, countSwap bool, level func(Cgroup) (memory, swap, both limit.Bytes)) Room {
 	room := Room{Physical: max(0, memory), BoundBy: Host}
 	if countSwap {
@@ -114,7 +114,7 @@ func (r Reading) tightestRoom(memory, swap limit.Bytes, countSwap bool, level fu
 			both, bothBy = max(0, b), c.Path
 		}
 	}
-	room.Total = addCapped(room.Physical, room.Swap)
+	room.Total = AddCapped(room.Physical, room.Swap)
 	if both < room.Total {
 		room.Total, room.BoundBy = both, bothBy
 		room.Physical = min(room.Physical, both)
@@ -131,8 +131,8 @@ func subtractCapped(limit, used limit.Bytes) limit.Bytes {
 	return max(0, limit-max(0, used))
 }
 
-// addCapped returns a + b for sizes that are not negative, at most [Unlimited].
-func addCapped(a, b limit.Bytes) limit.Bytes {
+// AddCapped returns a + b for sizes that are not negative, at most [Unlimited].
+func AddCapped(a, b limit.Bytes) limit.Bytes {
 	if a > Unlimited-b {
 		return Unlimited
 	}

@@ -145,8 +145,7 @@ type step struct {
 	events    []Event
 }
 
-// decide takes the processes of the run as they are now, and returns which of them to end and what to report. While the run is frozen, none
-// is ended.
+// decide takes the processes of the run as they are now, and returns which of them to end and what to report. While the run is frozen, none is ended.
 func (s *state) decide(now time.Time, family []Process, frozen bool) step {
 	var do step
 	alive := make(map[identity]Process, len(family))

@@ -48,8 +48,7 @@ func LinesFor(minFree, capacity limit.Bytes) Lines {
 // Near reports whether memory is within twice the soft line, where stalls are worth reading.
 func (l Lines) Near(r Reading) bool { return min(r.Total, r.Physical) < 2*l.Soft }
 
-// relaxedLine returns the available memory at which a stopped run goes on: above the soft line, so that it does not fall below that at
-// once.
+// relaxedLine returns the available memory at which a stopped run goes on: above the soft line, so that it does not fall below that at once.
 func (l Lines) relaxedLine() limit.Bytes { return l.Soft + l.Soft/4 }
 
 // Stalls that make memory below the soft line as urgent as below the hard one, in percent.

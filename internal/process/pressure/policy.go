@@ -159,8 +159,8 @@ func (p *policy) hasRecovered(now time.Time, d time.Duration) bool {
 	return !p.recoveredSince.IsZero() && now.Sub(p.recoveredSince) >= d
 }
 
-// releaseWhenDue returns the actions that continue what was stopped, when its time is over or memory is available again: first the run,
-// then its descendants; nil for none.
+// releaseWhenDue returns the actions that continue what was stopped, when its time is over or memory is available again: first the run, then its
+// descendants; nil for none.
 func (p *policy) releaseWhenDue(in input, why string) []action {
 	s := &p.state
 	frozen, stopped := !s.Frozen.IsZero(), len(s.Stopped) > 0
@@ -248,8 +248,8 @@ const (
 	wait               // all has been done, or something was just done
 )
 
-// chooseRun returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After
-// any action of any run, all wait for its effect; choice says which case it is.
+// chooseRun returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After any action
+// of any run, all wait for its effect; choice says which case it is.
 func (p *policy) chooseRun(in input) (chosen Holder, _ choice) {
 	above, may := false, false
 	for _, h := range in.holders {
@@ -383,8 +383,8 @@ func (p *policy) undoAction(now time.Time, k ActionKind) State {
 	return *s
 }
 
-// recordNoVictim records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen. In mode Kill
-// the run rests, so that another one gets the turn, and a warning is returned.
+// recordNoVictim records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen. In mode Kill the run
+// rests, so that another one gets the turn, and a warning is returned.
 func (p *policy) recordNoVictim(now time.Time, reason string) []action {
 	p.said = min(p.said, 1)
 	if p.state.Mode != Kill {

@@ -162,8 +162,8 @@ func Start(o Options) (stop func()) {
 	}
 }
 
-// lookUntil looks until ctx ends, and then continues everything that is stopped. The first look comes after a pause, so that a run of a
-// moment costs nothing.
+// lookUntil looks until ctx ends, and then continues everything that is stopped. The first look comes after a pause, so that a run of a moment costs
+// nothing.
 func (w *watch) lookUntil(ctx context.Context) {
 	t := time.NewTimer(w.policy.pace.Fast) // a run of a moment costs nothing
 	defer t.Stop()

@@ -115,8 +115,8 @@ func (t *Tree) closeStatm(m *member) {
 	}
 }
 
-// measureByThreads measures a member without resident memory: a zombie, or a process whose first thread has ended before the others, whose
-// memory only its other threads show. It reports whether pages now holds that memory.
+// measureByThreads measures a member without resident memory: a zombie, or a process whose first thread has ended before the others, whose memory
+// only its other threads show. It reports whether pages now holds that memory.
 func (t *Tree) measureByThreads(m *member, pages *statm) bool {
 	if m.Process.Zombie() {
 		return false

@@ -65,8 +65,8 @@ func (t *Tree) settleCandidate(c *candidate) {
 	t.known[c.PID] = e
 }
 
-// mayBelong reports whether a process that has no environment any more, because it is ending or a zombie, may have belonged to the tree:
-// its parent is not known to be outside.
+// mayBelong reports whether a process that has no environment any more, because it is ending or a zombie, may have belonged to the tree: its parent
+// is not known to be outside.
 func (t *Tree) mayBelong(p Process) bool {
 	if p.Start < t.since {
 		return false

@@ -78,8 +78,8 @@ const (
 	maxTicks  = math.MaxInt64 / 4 / uint64(clockTick)
 )
 
-// parseNumber reads one decimal number after blanks. A negative number (priorities, a missing terminal) is read as 0. ok is false when
-// there is none or it exceeds 64 bits.
+// parseNumber reads one decimal number after blanks. A negative number (priorities, a missing terminal) is read as 0. ok is false when there is none
+// or it exceeds 64 bits.
 func parseNumber(b []byte) (value uint64, rest []byte, ok bool) {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -130,8 +130,8 @@ func parseStatm(b []byte) (statm, error) {
 // tree's figure negative.
 const maxPages = 1 << 34
 
-// parseKilobytes reads the value of "Name: 123 kB" from a file of such lines (proc_pid_status(5), proc_pid_smaps(5)). ok is false when
-// there is no such line, when it is no number, or when it exceeds the largest memory that addresses can name.
+// parseKilobytes reads the value of "Name: 123 kB" from a file of such lines (proc_pid_status(5), proc_pid_smaps(5)). ok is false when there is no
+// such line, when it is no number, or when it exceeds the largest memory that addresses can name.
 func parseKilobytes(b []byte, name string) (limit.Bytes, bool) {
 	for len(b) > 0 {
 		line := b

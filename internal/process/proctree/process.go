@@ -57,6 +57,24 @@ func (p Process) Zombie() bool {
 	return (p.State == 'Z' || p.State == 'X') && p.Threads <= 1
 }
 
+// StartTime returns the start time of the process with this PID, as in [Process.Start].
+func StartTime(pid int) (uint64, error) {
+	p, err := Lookup(pid)
+	return p.Start, err
+}
+
+// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
+func Alive(pid int, start uint64) bool {
+	p, err := Lookup(pid)
+	return err == nil && p.Start == start && !p.Zombie()
+}
+
+// Name returns the command name of a process; "" when there is none.
+func Name(pid int) string {
+	p, _ := Lookup(pid)
+	return p.Name
+}
+
 // String returns the pid and the name of p for messages: `123 (node)`.
 func (p Process) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.Name) }
 
@@ -185,6 +203,13 @@ type Counters struct {
 	OOMScoreFailed uint64
 	// OpenFiles is the number of files kept open now.
 	OpenFiles int
+}
+
+// Counters returns the counts so far.
+func (t *Tree) Counters() Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counters
 }
 
 // Fate is the end of a leftover.

@@ -155,8 +155,8 @@ func (t *Tree) reread(m *member) bool {
 	return true
 }
 
-// readFresh reads the stat files of the fresh processes and decides which of them are members. It returns how many entries it added to, or
-// confirmed in, t.known for this scan.
+// readFresh reads the stat files of the fresh processes and decides which of them are members. It returns how many entries it added to, or confirmed
+// in, t.known for this scan.
 func (t *Tree) readFresh(changes *Changes) (added int) {
 	clear(t.pending)
 	if most := 256; len(t.fresh) > cap(t.candidates) && cap(t.candidates) < most {

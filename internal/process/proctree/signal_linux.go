@@ -81,18 +81,6 @@ func Lookup(pid int) (Process, error) {
 	return parseStat(b)
 }
 
-// StartTime returns the start time of the process with this PID, as in [Process.Start].
-func StartTime(pid int) (uint64, error) {
-	p, err := Lookup(pid)
-	return p.Start, err
-}
-
-// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
-func Alive(pid int, start uint64) bool {
-	p, err := Lookup(pid)
-	return err == nil && p.Start == start && !p.Zombie()
-}
-
 // Dying reports whether a process is about to end: its exit has begun, or a SIGKILL is pending for it. It is false for one that has gone.
 func Dying(pid int) bool {
 	p, err := Lookup(pid)
@@ -116,12 +104,6 @@ func killPending(status []byte) bool {
 		}
 	}
 	return false
-}
-
-// Name returns the command name of a process; "" when there is none.
-func Name(pid int) string {
-	p, _ := Lookup(pid)
-	return p.Name
 }
 
 // readProc reads a small file of a process in /proc. The error wraps [ErrGone] if the process has ended.

@@ -214,13 +214,6 @@ func (t *Tree) Contains(pid int) bool {
 	return e != nil && e.m != nil
 }
 
-// Counters returns the counts so far.
-func (t *Tree) Counters() Counters {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counters
-}
-
 // scanLiving scans and returns the members that are no zombies, described anew. When it returns none
 // and the tree is settled, there are none, whatever forks meanwhile. For a process that the listing
 // missed was born after it, or behind it; its parent then was alive as long, and is either in the
@@ -308,8 +301,8 @@ func (t *Tree) readFile(pid int, name string, buf []byte) (int, error) {
 	return n, nil
 }
 
-// open opens a file of a process and returns its descriptor. It makes the system call itself, because unix.Openat allocates a copy of the
-// path each time.
+// open opens a file of a process and returns its descriptor. It makes the system call itself, because unix.Openat allocates a copy of the path each
+// time.
 func (t *Tree) open(pid int, name string) (int, error) {
 	t.path = strconv.AppendInt(t.path[:0], int64(pid), 10)
 	t.path = append(t.path, '/')

@@ -163,13 +163,6 @@ func (t *Tree) Contains(pid int) bool {
 	return slices.ContainsFunc(t.members, func(m *member) bool { return m.PID == pid })
 }
 
-// Counters returns the counts so far.
-func (t *Tree) Counters() Counters {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counters
-}
-
 // Measure reads the memory of every member that the last scan found.
 func (t *Tree) Measure() Usage {
 	t.mu.Lock()
@@ -271,23 +264,5 @@ func OOMScoreAdj(pid, value int) (changed bool, err error) { return false, nil }
 // OOMScoreAs does nothing: only Linux has OOM scores.
 func OOMScoreAs(pid, model int) error { return nil }
 
-// StartTime returns the start time of the process with this PID, as in [Process.Start].
-func StartTime(pid int) (uint64, error) {
-	p, err := Lookup(pid)
-	return p.Start, err
-}
-
-// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
-func Alive(pid int, start uint64) bool {
-	p, err := Lookup(pid)
-	return err == nil && p.Start == start && !p.Zombie()
-}
-
 // Dying returns false: here it is not known whether a process is about to end.
 func Dying(int) bool { return false }
-
-// Name returns the command name of a process; "" when there is none.
-func Name(pid int) string {
-	p, _ := Lookup(pid)
-	return p.Name
-}

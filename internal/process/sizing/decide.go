@@ -73,9 +73,9 @@ func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err 
 	return n, nil
 }
 
-// setLimits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate, the initial estimate that a
-// person has stated), but not above the host's memory less what is kept free; any limit is kept strictly below the enclosing ones, because
-// a container's own OOM kill may take all of it.
+// setLimits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate, the initial estimate that a person has
+// stated), but not above the host's memory less what is kept free; any limit is kept strictly below the enclosing ones, because a container's own OOM
+// kill may take all of it.
 func (n *Numbers) setLimits(s config.Settings, stated limit.Bytes, host Host) {
 	capacity := limit.Bytes(0)
 	if host.Err == nil {
@@ -110,8 +110,8 @@ func (n *Numbers) setLimits(s config.Settings, stated limit.Bytes, host Host) {
 	}
 }
 
-// KeepBelow returns a memory limit kept strictly below the enclosing ones, whose own kill may take all processes in them, including this
-// one (a kubelet sets memory.oom.group). why says below which, "" if memory is returned unchanged. 0 (no limit) is kept below them too.
+// KeepBelow returns a memory limit kept strictly below the enclosing ones, whose own kill may take all processes in them, including this one (a
+// kubelet sets memory.oom.group). why says below which, "" if memory is returned unchanged. 0 (no limit) is kept below them too.
 func (h Host) KeepBelow(memory limit.Bytes) (lowered limit.Bytes, why string) {
 	outer, what := h.tightestLimit()
 	if outer <= 0 {
@@ -179,8 +179,8 @@ func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok 
 	}, false
 }
 
-// Request returns a request for admission with the numbers and the settings of a run. The caller adds the tool and the project, and how the
-// host is read.
+// Request returns a request for admission with the numbers and the settings of a run. The caller adds the tool and the project, and how the host is
+// read.
 func (n Numbers) Request(s config.Settings) admission.Request {
 	r := admission.Request{
 		Reservation: n.Reservation, Yields: !n.Estimate.Stated, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
@@ -249,8 +249,8 @@ func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)
 	return in
 }
 
-// memoryOutcome returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says
-// nothing about memory.
+// memoryOutcome returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says nothing about
+// memory.
 func memoryOutcome(r sandbox.Result) journal.Outcome {
 	if r.Reached != "memory" && r.Reached != "pids" {
 		r.Reached = ""

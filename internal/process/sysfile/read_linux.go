@@ -185,12 +185,12 @@ func OpenFile(name string) (*File, error) {
 	return &File{name: name, fd: fd}, nil
 }
 
-// Read returns at most maxBytes bytes of the present content, valid until the next call. An error says that the process or the group has
-// gone, or that the file is closed.
+// Read returns at most maxBytes bytes of the present content, valid until the next call. An error says that the process or the group has gone, or
+// that the file is closed.
 func (k *File) Read(maxBytes int) ([]byte, error) { return k.ReadWith(&k.text, maxBytes) }
 
-// ReadWith is Read into a buffer that several files share, of which one is read after the other: the result is valid until the buffer is
-// used again. The buffer is made, and made larger, as needed.
+// ReadWith is Read into a buffer that several files share, of which one is read after the other: the result is valid until the buffer is used again.
+// The buffer is made, and made larger, as needed.
 func (k *File) ReadWith(buf *[]byte, maxBytes int) ([]byte, error) {
 	if len(*buf) == 0 {
 		*buf = make([]byte, min(maxBytes, firstRead))

@@ -29,9 +29,8 @@ var errForeign = errors.New("the container's program has written a message of it
 // message is the file while it is open.
 type message struct{ file *os.File }
 
-// replace makes text the whole content of the file, cut to MaxMessage; if somebody else has written into the file, it returns errForeign
-// instead. A reader at the same time, or after this process was killed in between, sees the old text, or the new one followed by empty
-// lines.
+// replace makes text the whole content of the file, cut to MaxMessage; if somebody else has written into the file, it returns errForeign instead. A
+// reader at the same time, or after this process was killed in between, sees the old text, or the new one followed by empty lines.
 func (m message) replace(text string) error {
 	old := make([]byte, MaxMessage)
 	n, err := m.file.ReadAt(old, 0)
@@ -89,8 +88,8 @@ func Path(getenv func(string) string) (string, error) {
 	return DefaultPath, nil
 }
 
-// openMessage opens the file, and creates it if its directory exists. A link, a device or anything else that is not a regular file is
-// refused, as it would lead elsewhere.
+// openMessage opens the file, and creates it if its directory exists. A link, a device or anything else that is not a regular file is refused, as it
+// would lead elsewhere.
 func openMessage(path string) (*os.File, error) {
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, statefile.ErrNotRegular) {
@@ -144,8 +143,8 @@ func (p proc) String() string {
 	return fmt.Sprintf("%s (pid %d) with %s", printable.Name(limit.Short(p.name, maxName)), p.pid, p.held.Human())
 }
 
-// formatMessage returns the text of the file. high is the sight, the highest one when the use has fallen since, and now the one after that;
-// inner are the limits inside the container in words, reason why the program has ended, both "" for none.
+// formatMessage returns the text of the file. high is the sight, the highest one when the use has fallen since, and now the one after that; inner are
+// the limits inside the container in words, reason why the program has ended, both "" for none.
 func formatMessage(high sight, now *sight, inner, reason string) string {
 	var b strings.Builder
 	b.WriteString(own)

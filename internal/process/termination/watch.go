@@ -212,8 +212,8 @@ func (s *sight) keepVictims(last sight) {
 	}
 }
 
-// crossedLine returns the line that a use of so many percent is over, 0 for none. before is the line that it was over at the last look: it
-// stays over that one until it has fallen by slack.
+// crossedLine returns the line that a use of so many percent is over, 0 for none. before is the line that it was over at the last look: it stays over
+// that one until it has fallen by slack.
 func crossedLine(percent, before int) int {
 	switch {
 	case percent >= Hard, before == Hard && percent >= Hard-slack:

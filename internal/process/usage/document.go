@@ -147,8 +147,8 @@ func parse(body []byte, key string) (*document, error) {
 	return &d, nil
 }
 
-// whyUnusable returns the reason why a body is not a document of this schema. It looks at the version alone, because a newer schema may
-// have other types under the same names.
+// whyUnusable returns the reason why a body is not a document of this schema. It looks at the version alone, because a newer schema may have other
+// types under the same names.
 func whyUnusable(body []byte, decoding error) error {
 	var version struct {
 		Schema *int64 `json:"schema"`
@@ -167,8 +167,8 @@ func whyUnusable(body []byte, decoding error) error {
 	return fmt.Errorf("it is not the JSON it should be: %w", decoding)
 }
 
-// addRun appends one run, counts it, and drops older ones of its tool beyond keep. It returns the history that was removed to make room for
-// a new tool or variant, nil for none.
+// addRun appends one run, counts it, and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a new
+// tool or variant, nil for none.
 func (d *document) addRun(tool string, r Run, keep int) (evicted *toolHistory) {
 	s, evicted := d.historyFor(tool, r.Variant)
 	s.Recorded++

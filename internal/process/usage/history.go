@@ -126,7 +126,7 @@ func (h *History) addRun(root *os.Root, name string, p Project, tool string, r R
 	if err != nil {
 		return err
 	}
-	d.Path = clipText(p.Path, maxPath)
+	d.Path = limit.Clip(p.Path, maxPath)
 	if p.Shared != "" {
 		d.Shared = p.Shared
 	}
@@ -307,19 +307,15 @@ func (h *History) lock(key string) (unlock func(), err error) {
 
 var errLockWait = errors.New("the lock was not released")
 
-// sanitizeWord returns s as at most maxWord plain characters; others are replaced by '_'. So a record has a largest size, whatever it was
-// given.
+// sanitizeWord returns s as at most maxWord plain characters; others are replaced by '_'. So a record has a largest size, whatever it was given.
 func sanitizeWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&`, r) {
 			return '_'
 		}
 		return r
-	}, clipText(s, maxWord))
+	}, limit.Clip(s, maxWord))
 }
-
-// clipText returns the beginning of s that is at most n bytes of valid UTF-8.
-func clipText(s string, n int) string { return limit.Clip(s, n) }
 
 // Forget removes the runs kept of a tool in a project, of all its variants, and returns how many they were. Other tools keep theirs. The
 // error is an [OffError] or wraps [ErrInvalid], and then nothing was removed; a damaged file is left for the next [History.Append] to set

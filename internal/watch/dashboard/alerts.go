@@ -140,9 +140,9 @@ func (a *alerting) addForgotten(live []*runs.Run, total int64) {
 	}
 }
 
-// collectAlerts returns the alerts about what is so now, by the start of their runs, and then those about what happened in the last 24
-// hours, the newest first; at most maxAlerts, of which half are kept for the latter. total is the memory of the host in bytes, 0 where it
-// is not known; help returns the command to type about one.
+// collectAlerts returns the alerts about what is so now, by the start of their runs, and then those about what happened in the last 24 hours, the
+// newest first; at most maxAlerts, of which half are kept for the latter. total is the memory of the host in bytes, 0 where it is not known; help
+// returns the command to type about one.
 func collectAlerts(entries []runs.Entry, live []*runs.Run, now time.Time, total int64, help func(e *runs.Entry, what string) string) []Alert {
 	a := alerting{now: now, tool: func(id string) string {
 		if i := slices.IndexFunc(entries, func(e runs.Entry) bool { return id != "" && e.ID == id }); i >= 0 {

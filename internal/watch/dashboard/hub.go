@@ -56,8 +56,8 @@ func (s *snapshot) encode() json.RawMessage {
 	return b.Bytes()
 }
 
-// takeChanges returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of
-// the rows and the rest if they differ. It updates seen, rest and order, the client's state. changed is false if there is nothing to send.
+// takeChanges returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of the rows
+// and the rest if they differ. It updates seen, rest and order, the client's state. changed is false if there is nothing to send.
 func (s *snapshot) takeChanges(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
 	var b, ids bytes.Buffer
 	b.WriteString(`{"rows":[`)

@@ -90,8 +90,8 @@ func (m *Metrics) modelLabel(name string) label {
 	return label{"gen_ai.request.model", m.labelValue(m.models, maxModels, name, name)}
 }
 
-// labelValue returns the value of a label for key: a new key gets name, cleaned, as long as known has fewer than maxValues, and "other"
-// after that. It is the same for the key from then on.
+// labelValue returns the value of a label for key: a new key gets name, cleaned, as long as known has fewer than maxValues, and "other" after that.
+// It is the same for the key from then on.
 func (m *Metrics) labelValue(known map[string]string, maxValues int, key, name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,8 +4,8 @@ package metrics
 
 import "os"
 
-// countOpenFiles counts the entries of a directory that has one for each open file; the one that reads it is not counted. It returns false
-// if the directory cannot be read.
+// countOpenFiles counts the entries of a directory that has one for each open file; the one that reads it is not counted. It returns false if the
+// directory cannot be read.
 func countOpenFiles(dir string) (int64, bool) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -38,8 +38,8 @@ func (e *exposition) add(source func(*instruments)) {
 	e.sources = append(e.sources, source)
 }
 
-// families returns all instruments of one scrape, sorted by name: those that are counted with, and those that the sources make now. No two
-// must have one name.
+// families returns all instruments of one scrape, sorted by name: those that are counted with, and those that the sources make now. No two must have
+// one name.
 func (e *exposition) families() []*instrument {
 	e.mu.Lock()
 	sources := slices.Clone(e.sources)
@@ -161,8 +161,8 @@ func (w textWriter) writeText(list ...string) {
 	}
 }
 
-// writeEscaped writes a help text, or the value of a label with its double quotes escaped too when quoted is set. Backslashes and line
-// feeds are escaped; invalid UTF-8, which the format does not allow, becomes U+FFFD.
+// writeEscaped writes a help text, or the value of a label with its double quotes escaped too when quoted is set. Backslashes and line feeds are
+// escaped; invalid UTF-8, which the format does not allow, becomes U+FFFD.
 func (w textWriter) writeEscaped(s string, quoted bool) {
 	special := "\\\n"
 	if quoted {

@@ -45,8 +45,8 @@ func (c *command) Send(ctx context.Context, n Notice) error {
 	return runProgram(ctx, c.argv, append(c.environ[:len(c.environ):len(c.environ)], variables(&n)...), append(text, '\n'))
 }
 
-// FromNotice reports whether a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would
-// make the next one.
+// FromNotice reports whether a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make the
+// next one.
 func FromNotice(getenv func(string) string) bool { return getenv(CauseName) != "" }
 
 // CauseName is the variable that a command of notices always has.
@@ -69,8 +69,8 @@ const (
 	outputWait = 200 * time.Millisecond
 )
 
-// runProgram runs a program, without a shell and outside of every run, until it or ctx ends; then all that it started in its process group
-// is killed. The error has the last line that it printed.
+// runProgram runs a program, without a shell and outside of every run, until it or ctx ends; then all that it started in its process group is killed.
+// The error has the last line that it printed.
 func runProgram(ctx context.Context, argv, environ []string, in []byte) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out := &limit.Head{Max: maxOutput}

@@ -83,9 +83,8 @@ func argv(path, goos string, n *Notice) []string {
 // markup escapes what a notification server would read as markup (Desktop Notifications Specification 1.2, section Markup).
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// terminalSequence returns the sequences by which a terminal shows a notice, and its bell: OSC 777 (urxvt, foot), else OSC 9 (iTerm2,
-// WezTerm, kitty, Ghostty and others). A terminal that knows neither leaves them out, but the console of Linux and dumb ones get the bell
-// alone.
+// terminalSequence returns the sequences by which a terminal shows a notice, and its bell: OSC 777 (urxvt, foot), else OSC 9 (iTerm2, WezTerm, kitty,
+// Ghostty and others). A terminal that knows neither leaves them out, but the console of Linux and dumb ones get the bell alone.
 func terminalSequence(n *Notice, environ []string) string {
 	env := func(name string) (value string) {
 		for _, e := range environ {

@@ -127,8 +127,8 @@ func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool)
 	return "a process of it was killed for memory", now.Sub(p.unnamed) >= nameWait
 }
 
-// waitTime returns the time that a run waited for admission, 0 if it waits still or did not wait. For a run that began and ended between
-// two looks it is computed from the index.
+// waitTime returns the time that a run waited for admission, 0 if it waits still or did not wait. For a run that began and ended between two looks it
+// is computed from the index.
 func (p *episode) waitTime(r *runs.Run) time.Duration {
 	if r.Admission != nil {
 		return r.Admission.Waited

@@ -226,8 +226,7 @@ func newEntry(h *Header, r *journal.Report, day string) Entry {
 	return e
 }
 
-// endReason returns why a run ended, by its report, in at most maxReason bytes; "" for one that ended well. refusal is the text for a
-// refused run.
+// endReason returns why a run ended, by its report, in at most maxReason bytes; "" for one that ended well. refusal is the text for a refused run.
 func endReason(r *journal.Report, refusal string) string {
 	if r.Outcome == journal.OutcomeRefused {
 		first, _, _ := strings.Cut(cmp.Or(refusal, "refused"), "\n")

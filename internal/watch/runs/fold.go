@@ -235,8 +235,8 @@ func (r *Run) addRecord(rec journal.Record) {
 	}
 }
 
-// parseKill returns the process or run that a record reports as ended for memory or at another limit; ok is false for other records. tool
-// is the run's.
+// parseKill returns the process or run that a record reports as ended for memory or at another limit; ok is false for other records. tool is the
+// run's.
 func parseKill(rec *journal.Record, tool string) (k Kill, ok bool) {
 	switch e := rec.Event.(type) {
 	case journal.ChildKilled:
@@ -376,7 +376,7 @@ func (r *Run) recompute() {
 		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
 	default:
 		r.Outcome, r.Reason = Running, r.RateWait.Sentence(time.Now())
-		r.State, r.StateSince = r.inUse.state(hasUser(r.Kind))
+		r.State, r.StateSince = r.inUse.currentState(hasUser(r.Kind))
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 	if !r.ended || r.died {
@@ -404,9 +404,8 @@ func (r *Run) NewestSample() Sample {
 	return r.Samples[len(r.Samples)-1]
 }
 
-// FullestRequest returns the request with the fullest window among the newest glanceRequests that were made up to at and since the last
-// compaction before it; the zero Context for none. A client asks for a title or a summary in between, in a window of its own that is nearly
-// empty.
+// FullestRequest returns the request with the fullest window among the newest glanceRequests that were made up to at and since the last compaction
+// before it; the zero Context for none. A client asks for a title or a summary in between, in a window of its own that is nearly empty.
 func (r *Run) FullestRequest(at time.Time) (c Context) {
 	since, n := time.Time{}, len(r.Context)
 	for _, one := range r.Compactions {

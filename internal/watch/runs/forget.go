@@ -235,8 +235,8 @@ func blotCommand(line []byte, words Words) (places int) {
 	return places
 }
 
-// commandOnDisk returns the command as the header in the run's file has it now, where words may have been forgotten since; else command.
-// The caller holds disk.
+// commandOnDisk returns the command as the header in the run's file has it now, where words may have been forgotten since; else command. The caller
+// holds disk.
 func (w *Writer) commandOnDisk(command []string) []string {
 	if w.file == nil || len(command) == 0 {
 		return command

@@ -282,8 +282,8 @@ func (g *glancer) setSpent(l journal.Limit) {
 	g.spent[i] = l
 }
 
-// recordKind returns the kind of a line with a record, without decoding it; "" for other lines, and for one that is not written as
-// [journal.Record] writes it.
+// recordKind returns the kind of a line with a record, without decoding it; "" for other lines, and for one that is not written as [journal.Record]
+// writes it.
 func recordKind(text []byte) string {
 	const mark, within = `","kind":"`, 128
 	if !bytes.HasPrefix(text, []byte(`{"seq":`)) {
@@ -324,7 +324,7 @@ func (g *glancer) finish() Glance {
 		}
 	}
 	if out.Outcome == Running {
-		out.State, out.StateSince = seen.state(hasUser(out.Kind))
+		out.State, out.StateSince = seen.currentState(hasUser(out.Kind))
 	}
 	var fullest Context
 	for _, text := range g.requests {

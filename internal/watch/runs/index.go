@@ -159,8 +159,8 @@ func appendLocked(root *os.Root, e Entry) (sums, error) {
 	return after, nil
 }
 
-// lastSums returns the sums in the last line of the index; when that is damaged it adds all lines up. complete is true when the file is
-// empty or ends with a line feed.
+// lastSums returns the sums in the last line of the index; when that is damaged it adds all lines up. complete is true when the file is empty or ends
+// with a line feed.
 func lastSums(f *os.File) (s sums, complete bool, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
@@ -187,8 +187,7 @@ func lastSums(f *os.File) (s sums, complete bool, err error) {
 	return s, complete, err
 }
 
-// parseSums reads the sums at the end of a line; ok is false when they are not there. Decoding the whole line would take longer than all
-// else.
+// parseSums reads the sums at the end of a line; ok is false when they are not there. Decoding the whole line would take longer than all else.
 func parseSums(line []byte) (s sums, ok bool) {
 	i := bytes.LastIndex(line, []byte(`,"sum_runs":`))
 	if i < 0 || line[0] != '{' {
@@ -221,8 +220,8 @@ func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) 
 	return list, gone, damaged, err
 }
 
-// eachLine calls f with every complete line, without its end; with nil for one of more than maxBytes. Empty lines, and a last one without
-// an end, are left out. The slice is valid during the call only.
+// eachLine calls f with every complete line, without its end; with nil for one of more than maxBytes. Empty lines, and a last one without an end, are
+// left out. The slice is valid during the call only.
 func eachLine(r io.Reader, maxBytes int, f func([]byte)) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var line []byte

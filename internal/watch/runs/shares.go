@@ -64,8 +64,8 @@ type sharer struct {
 	high               int64 // the most memory of any point
 }
 
-// isDue reports whether the memory has changed so much that the processes are to be asked. If it grows close to its highest value so far,
-// that is at once, so that the moment before a kill is recorded; else at most once in an interval.
+// isDue reports whether the memory has changed so much that the processes are to be asked. If it grows close to its highest value so far, that is at
+// once, so that the moment before a kill is recorded; else at most once in an interval.
 func (s *sharer) isDue(at, working int64, processes int) bool {
 	switch {
 	case s.written == 0:
@@ -81,8 +81,8 @@ func (s *sharer) isDue(at, working int64, processes int) bool {
 	return most-least > max(most/16, leastShare) || processes != s.processes
 }
 
-// makePoint adds up the memory of the processes by their name and returns the point to write: the maxShareNames largest, and the rest as
-// Other. It begins a new interval.
+// makePoint adds up the memory of the processes by their name and returns the point to write: the maxShareNames largest, and the rest as Other. It
+// begins a new interval.
 func (s *sharer) makePoint(at, working int64, processes int, each iter.Seq2[string, limit.Bytes]) Shares {
 	sums := map[string]int64{}
 	other := int64(0)
@@ -112,8 +112,8 @@ func largestFirst[V any](m map[string]V, size func(V) int64) []string {
 	return names
 }
 
-// AddShares adds the memory of the run by process at this moment, of which working is the sum, if it differs enough from the point before.
-// Only then each is run through; it gives the name and the private memory of each process.
+// AddShares adds the memory of the run by process at this moment, of which working is the sum, if it differs enough from the point before. Only then
+// each is run through; it gives the name and the private memory of each process.
 func (w *Writer) AddShares(working limit.Bytes, processes int, each iter.Seq2[string, limit.Bytes]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,8 +153,8 @@ func (s *sharesSeen) add(p *Shares) {
 // padZeros returns a list with zeros appended until it has n numbers.
 func padZeros(list []int64, n int) []int64 { return append(list, make([]int64, n-len(list))...) }
 
-// columns returns the points as columns, one for each of the processes that held the most, and one without a name for all others; nil
-// without any point.
+// columns returns the points as columns, one for each of the processes that held the most, and one without a name for all others; nil without any
+// point.
 func (s *sharesSeen) columns() *ByProcess {
 	if len(s.at) == 0 {
 		return nil

@@ -43,8 +43,7 @@ func FormatSpent(l journal.Limit) string {
 // usedKind is the kind of the events whose lines tell what was used of a limit.
 var usedKind = journal.LimitUsed{}.Kind()
 
-// parseSpendLimit returns the limit of what may be spent that a line with a [journal.LimitUsed] is about; ok is false for other lines and
-// limits.
+// parseSpendLimit returns the limit of what may be spent that a line with a [journal.LimitUsed] is about; ok is false for other lines and limits.
 func parseSpendLimit(text []byte) (l journal.Limit, ok bool) {
 	if !bytes.Contains(text, []byte(`"hard":`)) {
 		return l, false
@@ -181,8 +180,7 @@ func AskedSince(stateDir string, known int64, since time.Time, give func(*Entry)
 	return info.Size(), nil
 }
 
-// parseEnded returns when the run of a line of the index ended, without decoding the line; false for an incomplete line, or one without
-// that time.
+// parseEnded returns when the run of a line of the index ended, without decoding the line; false for an incomplete line, or one without that time.
 func parseEnded(line []byte) (at time.Time, ok bool) {
 	_, rest, ok := bytes.Cut(line, []byte(`,"ended":"`))
 	text, _, closed := bytes.Cut(rest, []byte{'"'})

@@ -56,7 +56,7 @@ func (u *use) observe(r *journal.Record) {
 
 // currentState returns the state of a run that has started, and when it began. talks is false for a run that has no user who is asked, and
 // answers.
-func (u *use) state(talks bool) (state string, since time.Time) {
+func (u *use) currentState(talks bool) (state string, since time.Time) {
 	switch yours := u.turn.userTurnSince(); {
 	case !u.idle.IsZero():
 		return Idle, u.idle

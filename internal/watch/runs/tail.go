@@ -246,8 +246,8 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 	return addOnce(root, t.run.Entry)
 }
 
-// cutOversized cuts a file of more than maxRead bytes to MaxFile, and ends the run, because an end beyond maxRead would not be read. It
-// does nothing while a writer holds the file.
+// cutOversized cuts a file of more than maxRead bytes to MaxFile, and ends the run, because an end beyond maxRead would not be read. It does nothing
+// while a writer holds the file.
 func cutOversized(root *os.Root, day, id string, now time.Time) error {
 	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_WRONLY, 0)
 	if err != nil {

@@ -38,8 +38,7 @@ const maxUsage = 16
 // OtherModels is the name under which the models beyond maxUsage are counted together.
 const OtherModels = "other"
 
-// AddUsage adds tokens to those of a model. Tokens without a cost are counted as unpriced. Nothing is added without a model or without
-// tokens.
+// AddUsage adds tokens to those of a model. Tokens without a cost are counted as unpriced. Nothing is added without a model or without tokens.
 func (o *Observed) AddUsage(u Usage) {
 	if u.Model == "" || u.Input == 0 && u.Output == 0 {
 		return
@@ -108,8 +107,8 @@ func (o *Observed) countUnanswered() {
 	}
 }
 
-// Cost returns what the tokens of a run have cost in US dollars, without those of a subscription. price returns the price of one row of
-// tokens that had none when they were used, or false when it still has none; ok is false when nothing has a price.
+// Cost returns what the tokens of a run have cost in US dollars, without those of a subscription. price returns the price of one row of tokens that
+// had none when they were used, or false when it still has none; ok is false when nothing has a price.
 func (o *Observed) Cost(price func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
 	for _, u := range o.Usage {
 		if u.Plan {

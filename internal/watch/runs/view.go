@@ -93,8 +93,7 @@ func (v *View) setPresent(r *Run, seen []Sample, since time.Duration, at time.Ti
 // samplesRest is the time without a sample after which a run counts as idle: a sample is written only when something has changed.
 const samplesRest = 3 * time.Second
 
-// cpuPercent returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run
-// began.
+// cpuPercent returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
 func cpuPercent(seen []Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], Sample{}
 	if len(seen) > 1 {

@@ -215,8 +215,8 @@ func spanName(operation, what string) string {
 	return operation + " " + what
 }
 
-// endRun calls give with the remaining spans when the run has ended: those of requests without an answer, and that of the run itself. died
-// says that its writer was killed, and r is its report. Further calls do nothing.
+// endRun calls give with the remaining spans when the run has ended: those of requests without an answer, and that of the run itself. died says that
+// its writer was killed, and r is its report. Further calls do nothing.
 func (f *fold) endRun(at time.Time, died bool, dropped int64, r *journal.Report, give func(span)) {
 	if f.ended {
 		return

@@ -293,8 +293,7 @@ const (
 	positionsFail  = "positions"
 )
 
-// reportState warns when a part of the sending begins to fail, with why as the reason, and once more when it works again, which why nil
-// says.
+// reportState warns when a part of the sending begins to fail, with why as the reason, and once more when it works again, which why nil says.
 func (s *Sender) reportState(part string, why error) {
 	s.mu.Lock()
 	changed := s.failing[part] != (why != nil)
