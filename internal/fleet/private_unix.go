@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// exposed reports whether others may read a file with a secret. The group may where the system has put it there: that is how a Secret comes into
+// othersMayRead reports whether others may read a file with a secret. The group may where the system has put it there: that is how a Secret comes into
 // a container.
 func othersMayRead(info fs.FileInfo) bool {
 	mode := info.Mode().Perm()

@@ -32,7 +32,6 @@ type Place struct {
 
 // Values of [Place.Action].
 const (
-	// Values of [Place.Action].
 	Removed = "removed"
 	Blotted = "blotted"
 )

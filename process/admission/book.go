@@ -77,7 +77,7 @@ type claimFile struct {
 	Remains json.RawMessage `json:"remains,omitempty"`
 }
 
-// claimLock, claimFilePath and usePath return the paths of a claim's files.
+// claimLockPath, claimFilePath and usePath return the paths of a claim's files.
 func (l *Ledger) claimLockPath(id string) string { return filepath.Join(l.claimsDir(), id+".lock") }
 func (l *Ledger) claimFilePath(id string) string { return filepath.Join(l.claimsDir(), id+".json") }
 func (l *Ledger) usePath(id string) string       { return filepath.Join(l.claimsDir(), id+".use") }

@@ -153,7 +153,7 @@ func (l *Ledger) makeDirs() error {
 	return f.Close()
 }
 
-// claims returns the directory of the claims' files, and lockPath the file of the ledger's lock.
+// claimsDir returns the directory of the claims' files, and lockPath the file of the ledger's lock.
 func (l *Ledger) claimsDir() string { return filepath.Join(l.dir, "claims") }
 func (l *Ledger) lockPath() string  { return filepath.Join(l.dir, "lock") }
 

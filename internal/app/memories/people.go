@@ -24,7 +24,7 @@ type Query struct {
 	Quarantined, Oldest bool
 }
 
-// kinds returns the one kind of the query, nil for all. A word that is not in [Kinds] is an error.
+// kindFilter returns the one kind of the query, nil for all. A word that is not in [Kinds] is an error.
 func (q Query) kindFilter() ([]memory.Kind, error) {
 	if q.Kind == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func (q Query) kindFilter() ([]memory.Kind, error) {
 	return []memory.Kind{memory.Kind(q.Kind)}, nil
 }
 
-// origins returns the one origin of the query, nil for all. A word that is not in [Origins] is an error.
+// originFilter returns the one origin of the query, nil for all. A word that is not in [Origins] is an error.
 func (q Query) originFilter() ([]memory.Origin, error) {
 	if q.Origin == "" {
 		return nil, nil
@@ -52,7 +52,7 @@ var (
 	Origins = []string{string(memory.OriginUser), string(memory.OriginAgent), string(memory.OriginTool)}
 )
 
-// namespaces returns the one namespace of the query, nil for all. "project" is that of the working directory's project.
+// namespaceFilter returns the one namespace of the query, nil for all. "project" is that of the working directory's project.
 func (q Query) namespaceFilter() []string {
 	switch q.Namespace {
 	case "":

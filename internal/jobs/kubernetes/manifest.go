@@ -27,8 +27,7 @@ const (
 	binDir    = "/plimsoll-bin"
 	homeDir   = "/home/agent"
 	workDir   = "/work"
-	// archiveDir returns a compressed archive of a directory: of what git tracks or would add in a repository, else of everything. It fails as soon as
-	// the archive is too large.
+	// archiveKey is the key of the Secret with the archive. No variable can have its name.
 	archiveDir, archiveKey = "/plimsoll-archive", "archive.tar.gz"
 	reportFile             = "/dev/termination-log"
 )
