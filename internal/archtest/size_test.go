@@ -23,9 +23,9 @@ var roomLines = map[string]int{
 	"deploy":           310,
 	"e2e":              740,
 	"examples":         720,   // with three hosts of a fleet
-	"fleet":            2609,  // what hosts share: buckets, history, budgets, rates, sealed windows, and which hosts there are
+	"fleet":            2626,  // with a comment for each function; what hosts share: buckets, history, budgets, rates, sealed windows, and which hosts there are
 	"internal":         12910, // with the limits of spending, the wrapping of lines, and lines and damaged files of all stores
-	"jobs":             3247,  // the engines that place runs: Slurm, and Kubernetes by a client of our own
+	"jobs":             3257,  // with a comment for each function; the engines that place runs: Slurm, and Kubernetes by a client of our own
 	"internal/testing": 9410,
 	"journal":          1870,
 	"limit":            340,

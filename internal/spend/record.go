@@ -50,7 +50,7 @@ type record struct {
 	number uint32
 	// amount was spent in the month, today on the day; held is for requests under way.
 	amount, today, held Amount
-	// told has a bit for each line of the budgets that was told of: see [Book.reached].
+	// told has a bit for each line of the budgets that was told of: see [Book.takeReachedLines].
 	told uint32
 	// pid, start and boot name the process of an own record; pid is 0 when it has given it back. since is the time of its last change, in seconds
 	// of the epoch.

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -37,6 +38,9 @@ func (l *Ledger) wakeWaiters(b *book) {
 		}
 	}
 }
+
+// notifierPath returns the path of a waiter's pipe. It is outside of the directory of the claims, which has regular files only.
+func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
 
 // pollingNotifier is the notifier of a waiter that nobody can wake: wait sleeps for the whole time.
 type pollingNotifier struct{}

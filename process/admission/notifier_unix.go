@@ -18,9 +18,6 @@ import (
 // needs none of the host's few inotify instances, and wakes one process instead of all.
 type pipeNotifiers struct{ l *Ledger }
 
-// notifierPath returns the path of a waiter's pipe. It is outside of the directory of the claims, which has regular files only.
-func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
-
 type pipeNotifier struct{ f *os.File }
 
 // listen makes the named pipe into which others write to wake the waiter id.

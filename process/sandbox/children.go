@@ -171,15 +171,6 @@ func (c Child) process() proctree.Process {
 // same reports whether two children are the same process.
 func (c Child) same(o Child) bool { return c.PID == o.PID && c.Start == o.Start }
 
-// startTimeOf returns the start time of a process, 0 if it has gone.
-func startTimeOf(pid int) uint64 {
-	start, err := proctree.StartTime(pid)
-	if err != nil {
-		return 0
-	}
-	return start
-}
-
 // livingMembers returns the processes of the run that are alive now, including the command. Each is looked up again, because the tree may have
 // seen it between fork and exec, when it had its parent's name. The caller holds w.mu, and the list is valid only as long.
 func (w *watcher) livingMembers() []proctree.Process {

@@ -79,8 +79,8 @@ func Older(match func(argv []string) bool) (pid int, name string) {
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(maxYounger)
-	began, err := proctree.StartTime(os.Getpid())
-	if err != nil {
+	began := proctree.StartTime(os.Getpid())
+	if began == 0 {
 		return 0, ""
 	}
 	for _, number := range names {

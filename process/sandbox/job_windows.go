@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -96,7 +97,7 @@ func (j *jobCage) launch(c *command) (int, error) {
 		forgetCommand(pid)
 		return 0, err
 	}
-	if err := j.spec.remember(Remains{Layer: Job, PID: pid, Start: startTimeOf(pid)}); err != nil {
+	if err := j.spec.remember(Remains{Layer: Job, PID: pid, Start: proctree.StartTime(pid)}); err != nil {
 		j.spec.appendEvent(journal.Warned{About: "clean-up", Text: "this run is not on record: " + err.Error()})
 	}
 	return pid, nil

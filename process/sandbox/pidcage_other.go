@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "github.com/plimsoll/plimsoll/journal"
+import (
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/journal"
+)
 
 // pidCage is a watchedCage that remembers the command by pid and start time: without
 // groups, and without a look into other processes' environments, they are all that
@@ -32,7 +35,7 @@ func (p *pidCage) recordPID(pid int, err error) (int, error) {
 	if err != nil {
 		return pid, err
 	}
-	if err := p.spec.remember(Remains{Layer: p.layer, PID: pid, Start: startTimeOf(pid)}); err != nil {
+	if err := p.spec.remember(Remains{Layer: p.layer, PID: pid, Start: proctree.StartTime(pid)}); err != nil {
 		p.spec.appendEvent(journal.Warned{About: "clean-up", Text: "nobody could end this run if its supervisor were killed: " + err.Error()})
 	}
 	return pid, nil

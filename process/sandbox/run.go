@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -260,7 +261,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	r.adopts = adopt
 	r.spec.remembered = spec.remembered // a launch may have added the pid
-	r.started = startTimeOf(r.pid)
+	r.started = proctree.StartTime(r.pid)
 	held := r.Strength()
 	spec.appendEvent(journal.LayerChosen{
 		Layer: string(b.layer), Memory: string(held.Memory), Swap: string(held.Swap), Pids: string(held.Pids),

@@ -187,7 +187,6 @@ type Error struct {
 	unsent  bool // nothing has reached the server
 }
 
-// Error implements error.
 func (e *Error) Error() string { return e.text }
 
 // HTTPStatus returns the HTTP status of an [Error], else 0.

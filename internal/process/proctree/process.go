@@ -57,10 +57,13 @@ func (p Process) Zombie() bool {
 	return (p.State == 'Z' || p.State == 'X') && p.Threads <= 1
 }
 
-// StartTime returns the start time of the process with this PID, as in [Process.Start].
-func StartTime(pid int) (uint64, error) {
+// StartTime returns the start time of the process with this PID, as in [Process.Start]; 0 if it has gone or cannot be read.
+func StartTime(pid int) uint64 {
 	p, err := Lookup(pid)
-	return p.Start, err
+	if err != nil {
+		return 0
+	}
+	return p.Start
 }
 
 // Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
@@ -211,6 +214,9 @@ func (t *Tree) Counters() Counters {
 	defer t.mu.Unlock()
 	return t.counters
 }
+
+// isRoot reports whether p is the process the tree grows from.
+func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.identity() == t.root }
 
 // Fate is the end of a leftover.
 type Fate string

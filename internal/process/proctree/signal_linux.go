@@ -33,8 +33,8 @@ func Signal(p Process, sig syscall.Signal) error {
 		return fmt.Errorf("signal %v to process %d: refused, it is init or this process", sig, p.PID)
 	}
 	same := func() error {
-		start, err := StartTime(p.PID)
-		if err == nil && start != p.Start {
+		now, err := Lookup(p.PID)
+		if err == nil && now.Start != p.Start {
 			err = fmt.Errorf("process %d: %w, its number belongs to another one now", p.PID, ErrGone)
 		}
 		return err

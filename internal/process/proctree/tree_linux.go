@@ -268,11 +268,6 @@ func (t *Tree) newestPID() int {
 	return int(value)
 }
 
-// isRoot reports whether p is the process the tree grows from.
-func (t *Tree) isRoot(p Process) bool {
-	return t.root.start != 0 && p.identity() == t.root
-}
-
 // readStat reads and parses the stat file of a process.
 func (t *Tree) readStat(pid int) (Process, error) {
 	t.counters.StatReads++

@@ -49,9 +49,7 @@ func New(o Options) (*Tree, error) {
 	if _, err := listProcesses(); err != nil {
 		return nil, fmt.Errorf("proctree: list processes: %w", err)
 	}
-	if start, err := StartTime(o.Root); err == nil {
-		t.root.start = start
-	}
+	t.root.start = StartTime(o.Root)
 	return t, nil
 }
 
@@ -226,9 +224,6 @@ func (t *Tree) EachHeld(take func(name string, held limit.Bytes) bool) {
 
 // RaiseOOMScore does nothing: only Linux has OOM scores.
 func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
-
-// isRoot reports whether p is the process the tree grows from.
-func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.identity() == t.root }
 
 // ownsGroup returns false: groups are signalled at once on Linux only.
 func (t *Tree) ownsGroup(int) bool { return false }
