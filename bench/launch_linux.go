@@ -153,7 +153,7 @@ func statusBench(o *Out, args []string) {
 		check(os.Setenv(sandbox.CookieName, inside))
 		add("status --line, in a run with a "+inside+" file", "status", "--line")
 		began := time.Now()
-		must(runs.Look(state, inside))
+		must(runs.ReadGlance(state, inside))
 		o.Add(Row{Case: "reading the " + inside + " file", Metric: "once", Value: ms(time.Since(began)), Unit: "ms"})
 	}
 	check(os.Setenv(sandbox.CookieName, ""))

@@ -112,7 +112,7 @@ func (o *Out) rateAgent(url, share, fleetURL, number string) {
 		if fleetURL != "" {
 			f := fleet.New(fleet.Options{URL: fleetURL})
 			defer f.Close()
-			s.Join(rates.Of(f.Bucket(fleet.Rates)))
+			s.Join(rates.NewTeam(f.Bucket(fleet.Rates)))
 		}
 		p := must(proxy.New(proxy.Options{Upstreams: []proxy.Upstream{{Name: "openai", URL: url + "/v1"}}, Rate: proxy.Rate{Share: s, Run: number}}))
 		url = must(p.Listen(proxy.ListenOptions{})).URL() + "/openai"

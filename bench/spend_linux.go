@@ -111,7 +111,7 @@ func subAgents(o *Out) {
 		})
 	}
 	all.Wait()
-	used := m.Used().Cost
+	used := m.Settled().Cost
 	o.Add(Row{Case: "100 sub-agents, $5", Metric: "refused before the line", Value: float64(early), Unit: "requests", Baseline: "goal", BaselineValue: 0})
 	o.Add(Row{Case: "100 sub-agents, $5", Metric: "spent", Value: used, Unit: "$", Baseline: "limit", BaselineValue: most})
 	o.Add(Row{Case: "100 sub-agents, $5", Metric: "under way at once", Value: float64(peak), Unit: "requests", Baseline: "agents", BaselineValue: agents})

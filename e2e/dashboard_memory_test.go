@@ -49,7 +49,7 @@ func TestMemoryInABrowser(t *testing.T) {
 	}
 	crane, err := store.Get(t.Context(), added.IDs[1], 0)
 	if err == nil {
-		err = store.Recalled(t.Context(), memory.Use{How: memory.UseSearch, Client: evil[:60], Conversation: "<b>talk</b>"}, crane...)
+		err = store.RecordUse(t.Context(), memory.Use{How: memory.UseSearch, Client: evil[:60], Conversation: "<b>talk</b>"}, crane...)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -234,7 +234,7 @@ func newConfigCheckCommand() *cobra.Command {
 				return &exitError{1}
 			}
 			if s, err := loaded.For(""); err == nil {
-				fmt.Fprintln(out, "memory: "+remember.Reach{}.Words(s))
+				fmt.Fprintln(out, "memory: "+remember.Reach{}.Describe(s))
 			}
 			if loaded.UserFile == "" && loaded.ProjectFile == "" {
 				fmt.Fprintln(out, "no configuration file; the built-in defaults count (plimsoll config init writes a file)")

@@ -37,7 +37,7 @@ var printed = []struct {
 	{"mcp argocd --list-tools --json", reflect.TypeFor[[]mcp.ArgoCDTool]()},
 	{"mcp wrap --json", reflect.TypeFor[mcp.WrapResult]()},
 	{"memory forget --json", reflect.TypeFor[memories.Forgotten]()},
-	{"memory forget --dry-run --json", reflect.TypeFor[memories.WouldForget]()},
+	{"memory forget --dry-run --json", reflect.TypeFor[memories.ForgetPreview]()},
 	{"memory given --json", reflect.TypeFor[[]memories.Given]()},
 	{"memory given --to --json", reflect.TypeFor[memories.WouldGive]()},
 	{"memory import --json", reflect.TypeFor[memories.Imported]()},

@@ -69,7 +69,7 @@ func forgetMemory(cmd *cobra.Command, m *memories.Memory, o memories.Forgetting,
 	switch {
 	case len(list) == 0:
 		if asJSON && dryRun {
-			return printJSON(cmd.OutOrStdout(), memories.WouldForget{Records: []memories.Record{}, Places: []memories.Place{}})
+			return printJSON(cmd.OutOrStdout(), memories.ForgetPreview{Records: []memories.Record{}, Places: []memories.Place{}})
 		}
 		if asJSON {
 			return printJSON(cmd.OutOrStdout(), memories.Forgotten{Records: []string{}})
@@ -132,7 +132,7 @@ func printPlaces(out io.Writer, places []memories.Place, would string) {
 		}
 		fmt.Fprintf(out, "  %s:\n", places[0].Store)
 		for _, p := range places[:min(n, shown)] {
-			fmt.Fprintf(out, "    %s %s%s\n", app.Printable(oneLine(p.Name, 120)), would, p.What)
+			fmt.Fprintf(out, "    %s %s%s\n", app.Printable(oneLine(p.Name, 120)), would, p.Action)
 		}
 		if n > shown {
 			fmt.Fprintf(out, "    … and %d more\n", n-shown)

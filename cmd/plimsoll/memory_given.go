@@ -34,7 +34,7 @@ added, with the reason. That asks the same as the proxy of a run does, also whil
 				if err != nil {
 					return err
 				}
-				w, err := memories.GivenTo(cmd.Context(), a, prompt, namespace)
+				w, err := memories.PreviewGifts(cmd.Context(), a, prompt, namespace)
 				if err != nil {
 					return err
 				}
@@ -86,7 +86,7 @@ func printWouldGive(out io.Writer, w memories.WouldGive) error {
 		if g.Score > 0 {
 			score = fmt.Sprintf("%.2f · ", g.Score)
 		}
-		fmt.Fprintf(out, "given   %s  %s%s\n        %s\n", g.ID, score, g.Why, oneLine(g.Within(360), 360))
+		fmt.Fprintf(out, "given   %s  %s%s\n        %s\n", g.ID, score, g.Why, oneLine(g.SentenceWithin(360), 360))
 	}
 	if len(w.Given) == 0 {
 		fmt.Fprintln(out, "nothing would be added")

@@ -19,7 +19,7 @@ func oneLine(text string, runes int) string {
 
 // memoryHead returns the kind of a record and the place where it stood.
 func memoryHead(r memories.Record) string {
-	parts := []string{string(r.Kind) + " " + r.Origin.Words(), r.Said.Local().Format("2006-01-02 15:04"), placeWords(r.Namespace)}
+	parts := []string{string(r.Kind) + " " + r.Origin.Phrase(), r.Said.Local().Format("2006-01-02 15:04"), placeWords(r.Namespace)}
 	for _, p := range []string{r.Source.Client, r.Source.Speaker, r.Source.Tool, r.Source.File} {
 		if p != "" {
 			parts = append(parts, p)

@@ -152,7 +152,7 @@ func memoryLine(r *watch.Run) string {
 	if line := watch.Sparkline(r.MemorySeries(sparkWidth), 0); line != "" {
 		text = line + "  " + text
 	}
-	if now := r.Now(); r.Ended == nil && now.Working > 0 {
+	if now := r.NewestSample(); r.Ended == nil && now.Working > 0 {
 		text += ", now " + limit.Bytes(max(now.Working, now.Charged)).Human()
 	}
 	return text
@@ -163,7 +163,7 @@ func processesLine(r *watch.Run) string {
 	if r.ByProcess == nil {
 		return ""
 	}
-	held := r.ByProcess.Highest()
+	held := r.ByProcess.AtPeak()
 	if len(held) < 2 {
 		return ""
 	}

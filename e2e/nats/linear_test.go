@@ -170,7 +170,7 @@ func TestBudgetIsLinearizable(t *testing.T) {
 		f := fleet.New(fleet.Options{URL: urls})
 		t.Cleanup(f.Close)
 		me := &host{h, i, f.Bucket(fleet.Budgets)}
-		team := budgets.Of(me, fmt.Sprint("host", i))
+		team := budgets.NewTeam(me, fmt.Sprint("host", i))
 		all.Go(func() {
 			granted, told := 0.0, 0.0
 			for ctx.Err() == nil {

@@ -40,7 +40,7 @@ func Doctor(ctx context.Context, c *core.Core) (run.Doctor, error) {
 	state, _ := c.Dirs.State() // without a directory nothing is kept
 	cache, _ := c.Dirs.Cache()
 	d.Stores = stores.Sizes(ctx, state, cache)
-	d.Notes = append(d.Notes, "memory: "+remember.Reach{}.Words(settings))
+	d.Notes = append(d.Notes, "memory: "+remember.Reach{}.Describe(settings))
 	if said := memories.AskService(ctx, settings.Memory); said != "" {
 		d.Notes = append(d.Notes, said)
 	}

@@ -104,7 +104,7 @@ func stat(c *core.Core, s usage.Summary, from string, host sizing.Host) (Stat, e
 		Tool: s.Tool, Variant: s.Variant, Project: projectName(s.Project), ProjectKey: s.Project.Key, Path: s.Project.Path,
 		Recorded: s.Recorded, Samples: len(s.Runs), OOMKills: s.OOMKills, From: from,
 		P95Bytes: int64(baseline.Bytes(samples)), EstimateBytes: int64(next.Estimate.Bytes), Source: next.Estimate.Source,
-		LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation), Spend: usage.SpendOf(s.Runs),
+		LimitBytes: int64(next.Memory), ReservationBytes: int64(next.Reservation), Spend: usage.SummarizeSpend(s.Runs),
 	}
 	for _, sample := range samples {
 		row.MaxBytes = max(row.MaxBytes, int64(sample.Demand))

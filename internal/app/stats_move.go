@@ -101,7 +101,7 @@ func observations(s usage.Summary, from int) (list []usage.Observation) {
 		project = config.ProjectOf(s.Project.Path).Shared()
 	}
 	for _, r := range s.Runs[from:] {
-		list = append(list, usage.Observation{Project: project, Tool: s.Tool, Run: r}.Named())
+		list = append(list, usage.Observation{Project: project, Tool: s.Tool, Run: r}.WithID())
 	}
 	return list
 }

@@ -92,11 +92,11 @@ func (b *Bucket) findOrCreate(ctx context.Context, js jetstream.JetStream) (jets
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		// A server sets MaxBytes aside, by default out of three quarters of what its disk has free: a small one gets a smaller bucket.
 		for ; config.MaxBytes >= minBucket; config.MaxBytes /= 4 {
-			if kv, err = js.CreateKeyValue(ctx, config); !tooSmall(err) {
+			if kv, err = js.CreateKeyValue(ctx, config); !isStorageFull(err) {
 				break
 			}
 		}
-		if tooSmall(err) {
+		if isStorageFull(err) {
 			return nil, b.fleet.refusedError("it has no room for bucket %s: %w; give its JetStream more storage", name, err)
 		}
 		if errors.Is(err, jetstream.ErrBucketExists) { // another host was first
@@ -104,11 +104,11 @@ func (b *Bucket) findOrCreate(ctx context.Context, js jetstream.JetStream) (jets
 		}
 	}
 	if err != nil {
-		return nil, b.translate(err)
+		return nil, b.translateError(err)
 	}
 	status, err := kv.Status(ctx)
 	if err != nil {
-		return nil, b.translate(err)
+		return nil, b.translateError(err)
 	}
 	have, ok := status.(*jetstream.KeyValueBucketStatus)
 	if !ok || have.StreamInfo().Config.Metadata["plimsoll"] != ours["plimsoll"] {
@@ -126,15 +126,15 @@ func (b *Bucket) findOrCreate(ctx context.Context, js jetstream.JetStream) (jets
 // minBucket is the size in bytes below which no bucket is made.
 const minBucket = 4 << 20
 
-// tooSmall reports whether a server has too little storage left for a bucket: JSStorageResourcesExceededErr, and JSClusterNoPeersErrF of a
-// cluster (nats-server, server/errors.json).
-func tooSmall(err error) bool {
+// isStorageFull reports whether an error says that a server has too little storage left for a bucket: JSStorageResourcesExceededErr, and
+// JSClusterNoPeersErrF of a cluster (nats-server, server/errors.json).
+func isStorageFull(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && (api.ErrorCode == 10047 || api.ErrorCode == 10005)
 }
 
-// translate translates an error of the library: into ErrNone, ErrConflict, a refusal of the server or, for anything else, ErrAway.
-func (b *Bucket) translate(err error) error {
+// translateError turns an error of the library into ErrNone, ErrConflict, a refusal of the server or, for anything else, ErrAway. nil stays nil.
+func (b *Bucket) translateError(err error) error {
 	api := (*jetstream.APIError)(nil)
 	isAPI := errors.As(err, &api)
 	switch {
@@ -161,7 +161,7 @@ func (b *Bucket) withBucket(ctx context.Context, f func(ctx context.Context, js 
 	if err != nil {
 		return err
 	}
-	return b.translate(f(ctx, js, kv))
+	return b.translateError(f(ctx, js, kv))
 }
 
 // Get returns the newest value of a key, or [ErrNone]. It may be an older one if the server has no quorum.
@@ -169,14 +169,15 @@ func (b *Bucket) Get(ctx context.Context, key string) (e Entry, err error) {
 	err = b.withBucket(ctx, func(ctx context.Context, _ jetstream.JetStream, kv jetstream.KeyValue) error {
 		got, err := kv.Get(ctx, key)
 		if err == nil {
-			e = entryOf(got)
+			e = newEntry(got)
 		}
 		return err
 	})
 	return e, err
 }
 
-func entryOf(e jetstream.KeyValueEntry) Entry {
+// newEntry returns an entry of the library as one of ours.
+func newEntry(e jetstream.KeyValueEntry) Entry {
 	return Entry{Key: e.Key(), Value: e.Value(), Revision: e.Revision(), Time: e.Created(), Gone: e.Operation() != jetstream.KeyValuePut}
 }
 
@@ -337,7 +338,7 @@ func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, re
 	}
 	w, err := kv.Watch(ctx, pattern)
 	if err != nil {
-		return b.translate(err)
+		return b.translateError(err)
 	}
 	defer func() {
 		_ = w.Stop()
@@ -365,7 +366,7 @@ func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, re
 			case e == nil:
 				see(Entry{}, true)
 			default:
-				see(entryOf(e), false)
+				see(newEntry(e), false)
 			}
 		}
 	}

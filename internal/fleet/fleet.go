@@ -99,7 +99,7 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	if a := f.last; a != nil && a.ended() && a.js != nil {
+	if a := f.last; a != nil && a.isDone() && a.js != nil {
 		a.js.Conn().Close()
 	}
 }
@@ -115,12 +115,12 @@ func (f *Fleet) connection(ctx context.Context) (jetstream.JetStream, error) {
 		f.mu.Unlock()
 		return nil, f.awayError(nats.ErrConnectionClosed)
 	}
-	if f.last == nil || f.last.ended() && f.last.err != nil && time.Now().After(f.last.until) {
+	if f.last == nil || f.last.isDone() && f.last.err != nil && time.Now().After(f.last.until) {
 		f.startConnecting()
 	}
 	a := f.last
 	f.mu.Unlock()
-	if !a.ended() {
+	if !a.isDone() {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
@@ -136,8 +136,8 @@ func (f *Fleet) connection(ctx context.Context) (jetstream.JetStream, error) {
 	return a.js, a.err
 }
 
-// ended reports whether the attempt to connect has ended.
-func (a *attempt) ended() bool {
+// isDone reports whether the attempt to connect has ended, with or without success.
+func (a *attempt) isDone() bool {
 	select {
 	case <-a.done:
 		return true
@@ -227,7 +227,7 @@ func (f *Fleet) login() ([]nats.Option, error) {
 	raw, err := statefile.ReadLinked(path, maxCredentials)
 	if err == nil {
 		var info fs.FileInfo
-		if info, err = os.Stat(path); err == nil && exposed(info) {
+		if info, err = os.Stat(path); err == nil && othersMayRead(info) {
 			return nil, f.refusedError("%s can be read by others; chmod 600 it", path)
 		}
 	}
@@ -253,10 +253,12 @@ func (f *Fleet) login() ([]nats.Option, error) {
 	return []nats.Option{nats.Token(text)}, nil
 }
 
+// awayError returns an [ErrAway] with the address of the fleet and the cause.
 func (f *Fleet) awayError(err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrAway, f.options.URL, err)
 }
 
+// refusedError returns an [ErrRefused] with the address of the fleet and a formatted reason.
 func (f *Fleet) refusedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", ErrRefused, f.options.URL, fmt.Errorf(format, args...))
 }
@@ -274,6 +276,7 @@ func (f *Fleet) isMarkedAway() bool {
 	return age >= 0 && age < rest
 }
 
+// markAway tells the other processes of this host that the server is away. A mark that cannot be written is left out.
 func (f *Fleet) markAway() {
 	if f.options.Dir != "" && os.MkdirAll(f.options.Dir, 0o700) == nil {
 		_ = atomicfile.Write(f.markPath(), nil, 0o600, atomicfile.Volatile)
@@ -282,6 +285,7 @@ func (f *Fleet) markAway() {
 	}
 }
 
+// removeMark tells the other processes of this host that the server may be tried.
 func (f *Fleet) removeMark() {
 	if f.options.Dir != "" {
 		_ = os.Remove(f.markPath())

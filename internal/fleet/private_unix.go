@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// exposed reports whether others may read a file with a secret. The group may where the system has put it there: that is how a Secret comes into
+// othersMayRead reports whether others may read a file with a secret. The group may where the system has put it there: that is how a Secret comes into
 // a container.
-func exposed(info fs.FileInfo) bool {
+func othersMayRead(info fs.FileInfo) bool {
 	mode := info.Mode().Perm()
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 {
 		return mode&0o037 != 0

@@ -2,5 +2,5 @@ package fleet
 
 import "io/fs"
 
-// exposed is false: the mode of a file on Windows does not say who may read it.
-func exposed(fs.FileInfo) bool { return false }
+// othersMayRead returns false: the mode of a file on Windows does not say who may read it.
+func othersMayRead(fs.FileInfo) bool { return false }

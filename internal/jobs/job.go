@@ -27,7 +27,7 @@ type Job struct {
 	// ID names the job at its engine, see [CheckID]. A second job with the same ID is refused.
 	ID   string
 	Tool string
-	// Argv is the command, Flags are those of the `plimsoll run` that runs it there: see [Job.Run].
+	// Argv is the command, Flags are those of the `plimsoll run` that runs it there: see [Job.RunArguments].
 	Argv, Flags []string
 	// Env are the variables that go with it, NAME=VALUE; nothing else of the submitter's environment does.
 	Env []string
@@ -46,8 +46,8 @@ type Job struct {
 	Retries int
 }
 
-// Run returns the arguments of plimsoll on the machine that the job is placed on, with more flags than its own.
-func (j *Job) Run(more ...string) []string {
+// RunArguments returns the arguments of plimsoll on the machine that the job is placed on, with more flags than its own.
+func (j *Job) RunArguments(more ...string) []string {
 	return slices.Concat([]string{"run"}, j.Flags, more, []string{"--"}, j.Argv)
 }
 
@@ -62,7 +62,7 @@ const (
 func CheckID(id string) error {
 	good := id != "" && len(id) <= MaxID && id[0] >= 'a' && id[len(id)-1] != '-'
 	for _, c := range id {
-		good = good && (c == '-' || isSmall(c))
+		good = good && (c == '-' || isLabelLetter(c))
 	}
 	if !good {
 		return fmt.Errorf("the name %q: a job's name has at most %d small letters, digits and hyphens, and begins with a letter", limit.Short(id, 64), MaxID)
@@ -70,11 +70,12 @@ func CheckID(id string) error {
 	return nil
 }
 
-func isSmall(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+// isLabelLetter reports whether a label of DNS may consist of such characters: small letters and digits.
+func isLabelLetter(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 
 // NewID returns a new name for a job: the letters, digits and hyphens of the tool's name, at most 40 of them, and a random ending.
 func NewID(tool string) string {
-	words := strings.FieldsFunc(strings.ToLower(tool), func(c rune) bool { return !isSmall(c) })
+	words := strings.FieldsFunc(strings.ToLower(tool), func(c rune) bool { return !isLabelLetter(c) })
 	name := strings.Trim(strings.Join(words, "-"), "-0123456789")
 	name = strings.Trim(name[:min(len(name), 40)], "-")
 	name = cmp.Or(name, "job")
@@ -139,8 +140,8 @@ type Status struct {
 	Report *journal.Report `json:"-"`
 }
 
-// Words returns the reason with what is said about it.
-func (s *Status) Words() string {
+// FullReason returns the reason with the sentence about it; "" if neither is known.
+func (s *Status) FullReason() string {
 	return strings.Join(slices.DeleteFunc([]string{s.Reason, s.Detail}, func(s string) bool { return s == "" }), ": ")
 }
 
@@ -154,8 +155,7 @@ var outcomes = map[string]journal.Outcome{
 	"Preempted": journal.OutcomeSignalled,
 }
 
-// Outcome returns how a job has ended: the outcome in its report if it left one, else by the engine's reason, the signal or the exit
-// status.
+// Outcome returns how a job has ended: the outcome in its report if it left one, else by the engine's reason, the signal or the exit status.
 func (s *Status) Outcome() journal.Outcome {
 	switch outcome, known := outcomes[s.Reason]; {
 	case s.Report != nil:
@@ -198,9 +198,9 @@ type Engine interface {
 // maxMessage bounds a report in a container's termination message, in bytes: of the last 4,096 bytes some are for what is said before it.
 const maxMessage = 3 << 10
 
-// Message returns a report as one line for a container's termination message, which the engine hands on. If it is too long, parts of it are
+// FormatMessage returns a report as one line for a container's termination message, which the engine hands on. If it is too long, parts of it are
 // left out, the least important first; nil if even the figures alone are too long.
-func Message(r *journal.Report) []byte {
+func FormatMessage(r *journal.Report) []byte {
 	short := *r
 	for _, shorten := range []func(){
 		func() {},

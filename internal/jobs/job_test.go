@@ -38,7 +38,7 @@ func TestJobsThatNoEngineCouldRun(t *testing.T) {
 		}
 	}
 	j := Job{ID: "a", Argv: []string{"claude", "-p", "x"}, Flags: []string{"--cpus=2"}}
-	if got := strings.Join(j.Run("--report=r"), " "); j.Check() != nil || got != "run --cpus=2 --report=r -- claude -p x" {
+	if got := strings.Join(j.RunArguments("--report=r"), " "); j.Check() != nil || got != "run --cpus=2 --report=r -- claude -p x" {
 		t.Errorf("%s, %v", got, j.Check())
 	}
 }
@@ -75,7 +75,7 @@ func TestMessage(t *testing.T) {
 		func() { r.Command[0], r.Project = strings.Repeat("x", 100<<10), strings.Repeat("y", 5000) },
 	} {
 		grow()
-		text := Message(&r)
+		text := FormatMessage(&r)
 		if len(text) > maxMessage || strings.Count(string(text), "\n") != 1 {
 			t.Fatalf("%d bytes: %.80q", len(text), text)
 		}

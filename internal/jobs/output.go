@@ -61,7 +61,7 @@ func Tail(ctx context.Context, e Engine, ref Ref, out, errs io.Writer) error {
 			asked, pause = time.Now(), min(2*pause, lastPause)
 		}
 		for i, to := range []io.Writer{out, errs} {
-			n, err := copyFrom(filepath.Join(ref.Folder, []string{OutName, ErrName}[i]), read[i], to)
+			n, err := copyTail(filepath.Join(ref.Folder, []string{OutName, ErrName}[i]), read[i], to)
 			if read[i] += n; err != nil {
 				return err
 			}
@@ -75,9 +75,9 @@ func Tail(ctx context.Context, e Engine, ref Ref, out, errs io.Writer) error {
 	return nil
 }
 
-// copyFrom copies a file from an offset to its end and returns the number of bytes; 0 if there is no file yet. It opens the file each time:
-// on some file systems one that another machine writes is not seen to grow otherwise.
-func copyFrom(path string, at int64, to io.Writer) (int64, error) {
+// copyTail copies a file from an offset to its end and returns the number of bytes; 0 if there is no file yet. It opens the file each time: on some
+// file systems one that another machine writes is not seen to grow otherwise.
+func copyTail(path string, at int64, to io.Writer) (int64, error) {
 	f, err := statefile.Open(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -102,9 +102,9 @@ type Bound struct {
 	Cut limit.Bytes
 }
 
-// Look does nothing unless the file is larger than b.Max. Then it keeps the first and the last quarter of that size and writes a line
-// between them, which says how much was left out.
-func (b *Bound) Look() error {
+// Trim does nothing unless the file is larger than b.Max. Then it keeps the first and the last quarter of that size and writes a line between them,
+// which says how much was left out.
+func (b *Bound) Trim() error {
 	info, err := b.File.Stat()
 	if err != nil || info.Size() <= int64(b.Max) {
 		return err

@@ -96,7 +96,7 @@ func TestBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if written += limit.Bytes(n); i%1000 == 0 {
-			if err := b.Look(); err != nil {
+			if err := b.Trim(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -80,8 +80,8 @@ var ErrTaken = errors.New("was submitted already")
 // Store keeps what is known of the jobs of this user, a folder each. It is safe for concurrent use, by several processes too.
 type Store struct{ dir string }
 
-// StoreIn returns the store in a state directory, which need not exist yet.
-func StoreIn(stateDir string) *Store { return &Store{filepath.Join(stateDir, "jobs")} }
+// NewStore returns the store in a state directory, which need not exist yet.
+func NewStore(stateDir string) *Store { return &Store{filepath.Join(stateDir, "jobs")} }
 
 // Folder returns the folder of a job.
 func (s *Store) Folder(id string) string { return filepath.Join(s.dir, id) }
@@ -135,7 +135,7 @@ func (s *Store) writeFile(id, name string, v any) error {
 	return atomicfile.Replacement{Root: root, Name: id + "/" + name, Perm: 0o600, Kept: atomicfile.Durable}.Write(append(body, '\n'))
 }
 
-// readFile reads a file of a job.
+// readFile reads a JSON file of a job into v. A file of more than maxBytes is an error.
 func (s *Store) readFile(id, name string, maxBytes int64, v any) error {
 	text, err := statefile.Read(filepath.Join(s.dir, id, name), maxBytes)
 	if err != nil {
@@ -275,9 +275,9 @@ type Removed struct {
 // it removes nothing.
 func (s *Store) Prune(now time.Time, dry bool) ([]Removed, error) { return s.prune(MaxKept, now, dry) }
 
-// prune removes the jobs that are over and beyond one of the bounds: at most most of them, of age, and of bytes; the oldest go first. Folders
+// prune removes the jobs that are over and beyond one of the bounds: at most maxJobs of them, of age, and of bytes; the oldest go first. Folders
 // without a record go too, once they are old. With dry, nothing is removed and the result is what would be.
-func (s *Store) prune(most int, now time.Time, dry bool) (removed []Removed, err error) {
+func (s *Store) prune(maxJobs int, now time.Time, dry bool) (removed []Removed, err error) {
 	ids, err := s.IDs()
 	if err != nil {
 		return nil, err
@@ -315,7 +315,7 @@ func (s *Store) prune(most int, now time.Time, dry bool) (removed []Removed, err
 			gone.Why = "without a record"
 		case now.Sub(r.Status.Ended) > keptAge:
 			gone.Why = "over the bound of age"
-		case count > most:
+		case count > maxJobs:
 			gone.Why = "over the bound of count"
 		case all > keptBytes:
 			gone.Why = "over the bound of bytes"

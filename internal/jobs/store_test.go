@@ -32,7 +32,7 @@ func create(t *testing.T, s *Store, id string) {
 }
 
 func TestARecordComesBack(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	if list, err := s.List(); len(list) > 0 || err != nil {
 		t.Fatalf("of a store that is not there: %v, %v", list, err)
 	}
@@ -59,7 +59,7 @@ func TestARecordComesBack(t *testing.T) {
 }
 
 func TestOfManyThatSubmitOneNameOneDoes(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	var taken, made atomic.Int64
 	var all sync.WaitGroup
 	for range 20 {
@@ -81,7 +81,7 @@ func TestOfManyThatSubmitOneNameOneDoes(t *testing.T) {
 }
 
 func TestWhatHasEndedStays(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	create(t, s, "a")
 	start := filepath.Join(s.Folder("a"), StartName)
 	testfile.Write(t, start, "export KEY=secret")
@@ -113,7 +113,7 @@ func TestWhatHasEndedStays(t *testing.T) {
 }
 
 func TestTheOldestThatHaveEndedMakeRoom(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	for i := range MaxKept {
 		r := record(fmt.Sprintf("j%d", i))
 		if r.Submitted = time.Now().Add(time.Duration(i) * time.Second); i < MaxKept/2 {
@@ -152,7 +152,7 @@ func TestTheOldestThatHaveEndedMakeRoom(t *testing.T) {
 }
 
 func TestTextsOfOthersAreBounded(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	r := record("a")
 	r.Command = strings.Fields(strings.Repeat(strings.Repeat("x", 1000)+" ", 200))
 	r.Status.Detail = strings.Repeat("d", 1<<20)
@@ -170,7 +170,7 @@ func TestTextsOfOthersAreBounded(t *testing.T) {
 
 // A clean-up removes what ended long ago, the oldest where the output of all is too large, and what was never finished; nothing that goes on.
 func TestPrune(t *testing.T) {
-	s, now := StoreIn(t.TempDir()), time.Now().UTC()
+	s, now := NewStore(t.TempDir()), time.Now().UTC()
 	for id, ended := range map[string]time.Duration{"old": 31 * 24 * time.Hour, "large": 3 * time.Hour, "larger": 2 * time.Hour, "new": time.Hour, "waits": 0} {
 		r := record(id)
 		if r.Submitted = now.Add(-40 * 24 * time.Hour); ended > 0 {
@@ -214,7 +214,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := StoreIn(t.TempDir())
+		s := NewStore(t.TempDir())
 		create(t, s, "a")
 		testfile.Write(t, filepath.Join(s.Folder("a"), RecordName), text)
 		r, err := s.Get("a")
@@ -229,7 +229,7 @@ func FuzzRecord(f *testing.F) {
 
 // TestForget: words go from all that is kept of a job. What starts one that waits stays as it is, and is an error.
 func TestForget(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	overwrite := func(path string, dry bool) (bool, error) {
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(string(text), "secret") {

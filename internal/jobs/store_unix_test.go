@@ -11,7 +11,7 @@ import (
 
 // Whoever can write into the state directory keeps nobody waiting.
 func TestPipesInTheStoreAreNoRecords(t *testing.T) {
-	s := StoreIn(t.TempDir())
+	s := NewStore(t.TempDir())
 	create(t, s, "good")
 	create(t, s, "piped")
 	for _, path := range []string{filepath.Join(s.Folder("piped"), RecordName), filepath.Join(s.Folder("good"), ReportName)} {

@@ -36,11 +36,11 @@ type namespace struct {
 	grown    usage // what was added since the last check
 }
 
-// namespace returns the state of a namespace, new if there is none. It touches no file.
+// namespace returns what this process knows of a namespace, nothing at first. It touches no file.
 func (s *Store) namespace(name string) (*namespace, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.isOpen(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	n := s.namespaces[name]
@@ -54,7 +54,7 @@ func (s *Store) namespace(name string) (*namespace, error) {
 // catchUp reads the lines that this process has not read yet and adds the keys of their passages to n.known. The caller holds n.mu.
 func (n *namespace) catchUp(s *Store) error {
 	for range 2 {
-		seen, err := s.archive.Read(n.name, &n.at, func(_ archive.Place, l archive.Line) error {
+		seen, err := s.archive.Read(n.name, &n.at, func(_ archive.Position, l archive.Line) error {
 			switch {
 			case l.Key == archive.Key{}:
 			case bytes.HasPrefix(l.Body, []byte(`{"drop":`)):
@@ -103,7 +103,7 @@ func (s *Store) Add(ctx context.Context, records ...Record) (Added, error) {
 	}
 	var failed error
 	for _, name := range slices.Sorted(maps.Keys(byNamespace)) {
-		if failed = s.addTo(ctx, name, records, byNamespace[name], &out); failed != nil {
+		if failed = s.addToNamespace(ctx, name, records, byNamespace[name], &out); failed != nil {
 			break
 		}
 	}
@@ -143,8 +143,9 @@ func (s *Store) inheritOrigin(ctx context.Context, records []Record) error {
 	return nil
 }
 
-// addTo adds the records at the given places to a namespace and enters the outcome into out: the ids at the same places, and the counts.
-func (s *Store) addTo(ctx context.Context, name string, records []Record, places []int, out *Added) error {
+// addToNamespace adds the records at the given positions to a namespace, and enters the outcome into out: the ids at the same positions, and the
+// counts.
+func (s *Store) addToNamespace(ctx context.Context, name string, records []Record, positions []int, out *Added) error {
 	n, err := s.namespace(name)
 	if err != nil {
 		return err
@@ -160,9 +161,9 @@ func (s *Store) addTo(ctx context.Context, name string, records []Record, places
 	again := map[archive.Key]int{}    // how often others come again
 	wanted := map[archive.Key][]int{} // and which of the records they are
 	now := s.o.Clock()
-	for _, i := range places {
+	for _, i := range positions {
 		r := &records[i]
-		key := s.identity(r)
+		key := s.passageKey(r)
 		if s.isForgotten(r) {
 			out.Refused++
 			continue
@@ -220,7 +221,7 @@ func (s *Store) findKeys(name string, wanted map[archive.Key][]int, ids []string
 		return nil
 	}
 	var at archive.Cursor
-	_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+	_, err := s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 		places := wanted[l.Key]
 		if len(places) == 0 {
 			return nil
@@ -267,7 +268,7 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	}
 	r.Origin = Lowest(r.Origin, old.Origin) // words do not become more trusted by being edited
 	r.Recorded, r.Count, r.Recalled = old.Recorded, old.Count, old.Recalled
-	version, _, err := s.versionOf(old.Namespace, r.ID)
+	version, _, err := s.latestVersion(old.Namespace, r.ID)
 	if err != nil {
 		return err
 	}
@@ -280,7 +281,7 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 		return err
 	}
 	if r.Namespace != old.Namespace {
-		_, left, err := s.versionOf(r.Namespace, r.ID)
+		_, left, err := s.latestVersion(r.Namespace, r.ID)
 		if err != nil {
 			return err
 		}
@@ -294,7 +295,7 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 		return s.dropRecord(ctx, old)
 	}
 	lines := []archive.Line{line}
-	if before := s.identity(old); before != line.Key { // the old words may come again
+	if before := s.passageKey(old); before != line.Key { // the old words may come again
 		body, err := marshalPlain(entryBody{Drop: []string{""}})
 		if err != nil {
 			return err
@@ -304,10 +305,10 @@ func (s *Store) Update(ctx context.Context, r Record) error {
 	return s.archive.Append(ctx, r.Namespace, true, lines...)
 }
 
-// versionOf returns the highest version of a record in a namespace, and whether it was dropped there.
-func (s *Store) versionOf(name, id string) (version int, dropped bool, err error) {
+// latestVersion returns the highest version of a record in a namespace, 0 if it is not there, and whether it was dropped there.
+func (s *Store) latestVersion(name, id string) (version int, dropped bool, err error) {
 	var at archive.Cursor
-	_, err = s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+	_, err = s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 		b, err := decodeBody(l.Body)
 		if err == nil && b.ID == id {
 			version = max(version, b.Version)

@@ -57,7 +57,7 @@ func (s *Store) keepWithinBounds(ctx context.Context, n *namespace, grown usage)
 	}
 	n.surveyed, n.grown = true, usage{}
 	if now.Bytes*100 >= maxBytes*softPercent || now.Records*100 >= maxRecords*softPercent {
-		if now, err = s.compactAndNote(ctx, n.name, now); err != nil {
+		if now, err = s.compactIfGrown(ctx, n.name, now); err != nil {
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Store) keepWithinBounds(ctx context.Context, n *namespace, grown usage)
 			return err
 		}
 	}
-	return s.enforceAll(ctx, n.name)
+	return s.enforceMaxBytes(ctx, n.name)
 }
 
 // measureNamespace returns the bytes and the lines of a namespace. It counts lines, for which it reads all segments, only if there are enough bytes
@@ -94,9 +94,9 @@ func (s *Store) measureNamespace(name string) (usage, error) {
 // consolidatedFile returns the name of the file that holds a namespace's usage after its last consolidation.
 func consolidatedFile(name string) string { return "consolidated-" + archive.FolderName(name) }
 
-// compactAndNote compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since the
-// last time, it does nothing and returns now.
-func (s *Store) compactAndNote(ctx context.Context, name string, now usage) (usage, error) {
+// compactIfGrown compacts a namespace, notes its size in a file, and returns its usage afterwards. If the namespace has hardly grown since the last
+// time, it does nothing and returns now.
+func (s *Store) compactIfGrown(ctx context.Context, name string, now usage) (usage, error) {
 	var last usage
 	if f, err := statefile.OpenIn(s.archive.Root(), consolidatedFile(name), os.O_RDONLY, 0); err == nil {
 		text, _ := io.ReadAll(io.LimitReader(f, 1<<10))
@@ -156,7 +156,7 @@ const (
 	classKept = 2 * classOwn
 )
 
-// surveyLines reads all lines of a namespace for compact and evict. It takes about 40 bytes of memory a record.
+// surveyLines reads all lines of a namespace, for compactNamespace and evictRecords. It takes about 40 bytes of memory a record.
 func (s *Store) surveyLines(ctx context.Context, name string) (*survey, error) {
 	v := &survey{
 		newest: map[recordID]uint16{}, first: map[archive.Key]recordID{}, seen: map[archive.Key]int{}, recall: map[recordID]int64{},
@@ -165,11 +165,11 @@ func (s *Store) surveyLines(ctx context.Context, name string) (*survey, error) {
 	keys := map[archive.Key]recordID{}
 	var at archive.Cursor
 	now := s.o.Clock()
-	_, err := s.archive.Read(name, &at, func(p archive.Place, l archive.Line) error {
+	_, err := s.archive.Read(name, &at, func(p archive.Position, l archive.Line) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		b, err := readBody(l.Body)
+		b, err := decodeInPlace(l.Body)
 		if err != nil {
 			return nil
 		}
@@ -205,19 +205,19 @@ func (s *Store) surveyLines(ctx context.Context, name string) (*survey, error) {
 			v.first[l.Key] = other
 		}
 		c := candidate{id: id, size: int32(p.Size), class: classEpisode}
-		switch kind, _ := kindOf(b.Kind); {
+		switch kind, _ := parseKind(b.Kind); {
 		case kind == KindPin:
 			c.class = classKept
 		case b.Quarantined:
 			c.class = classQuarantined
-		case b.Fact != nil && !b.Fact.at(now, now):
+		case b.Fact != nil && !b.Fact.validAt(now, now):
 			c.class = classSuperseded
 		case b.Recalled > 0:
 			c.class = classRecalled
 		case kind != KindEpisode:
 			c.class = classOther
 		}
-		if originOf(b.Origin) == OriginUser && c.class > classQuarantined && c.class < classOwn {
+		if parseOrigin(b.Origin) == OriginUser && c.class > classQuarantined && c.class < classOwn {
 			c.class += classOwn
 		}
 		v.all = append(v.all, c)
@@ -236,8 +236,8 @@ func (s *Store) surveyLines(ctx context.Context, name string) (*survey, error) {
 	return v, err
 }
 
-// compactNamespace rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in
-// gone. Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see finish.
+// compactNamespace rewrites a namespace without old versions, dropped and expired records, passages that were written twice, and the records in gone.
+// Counts are added up. Records that have a tombstone stay until other stores have forgotten them too: see finishForgetting.
 func (s *Store) compactNamespace(ctx context.Context, name string, gone map[recordID]bool) (Collected, error) {
 	edit, removed, err := s.compactionEdit(ctx, name, gone)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *Store) compactNamespace(ctx context.Context, name string, gone map[reco
 	return Collected{Records: len(removed), Bytes: done.Bytes}, errors.Join(err, s.archive.Sweep(name), s.pruneVectors(ctx, name))
 }
 
-// compactionEdit returns the edit that compact passes each line through, and the set into which that edit puts the ids it removes.
+// compactionEdit returns the edit that compactNamespace passes each line through, and the set into which that edit puts the ids it removes.
 func (s *Store) compactionEdit(ctx context.Context, name string, gone map[recordID]bool) (archive.Edit, map[recordID]bool, error) {
 	v, err := s.surveyLines(ctx, name)
 	if err != nil {
@@ -260,7 +260,7 @@ func (s *Store) compactionEdit(ctx context.Context, name string, gone map[record
 		}
 	}
 	edit := func(l archive.Line) ([]byte, bool) {
-		b, err := readBody(l.Body)
+		b, err := decodeInPlace(l.Body)
 		if err != nil {
 			return l.Body, false // of a newer version
 		}
@@ -279,9 +279,9 @@ func (s *Store) compactionEdit(ctx context.Context, name string, gone map[record
 		}
 		first, twice := v.first[l.Key]
 		old := uint16(b.Version) < v.newest[id]
-		switch kind, _ := kindOf(b.Kind); {
+		switch kind, _ := parseKind(b.Kind); {
 		case old, v.dropped[id], gone[id], twice && first != id,
-			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge && !(s.o.Guest && originOf(b.Origin) == OriginUser):
+			kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(id.time()) > s.o.MaxAge && !(s.o.Guest && parseOrigin(b.Origin) == OriginUser):
 			if !old {
 				removed[id] = true
 			}
@@ -305,9 +305,9 @@ func (s *Store) compactionEdit(ctx context.Context, name string, gone map[record
 	return edit, removed, nil
 }
 
-// evictRecords removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the user's own
-// go only as far as they are more than most by themselves. why is the reason for the journal.
-func (s *Store) evictRecords(ctx context.Context, name string, goal, most usage, why string) error {
+// evictRecords removes records from a namespace, by class and the oldest first, until at most goal is left. Pins stay. Records of the user's own go
+// last, and only until what is left is within ownBound. why is the reason for the journal.
+func (s *Store) evictRecords(ctx context.Context, name string, goal, ownBound usage, why string) error {
 	v, err := s.surveyLines(ctx, name)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (s *Store) evictRecords(ctx context.Context, name string, goal, most usage,
 			break
 		}
 		if c.class >= classOwn && !own {
-			if s.o.Guest || left.Bytes <= most.Bytes && left.Records <= most.Records {
+			if s.o.Guest || left.Bytes <= ownBound.Bytes && left.Records <= ownBound.Records {
 				break
 			}
 			own = true
@@ -347,8 +347,8 @@ func (s *Store) evictRecords(ctx context.Context, name string, goal, most usage,
 	return err
 }
 
-// enforceAll applies MaxBytes to all namespaces together: those written to longest ago lose records first, current last.
-func (s *Store) enforceAll(ctx context.Context, current string) error {
+// enforceMaxBytes applies MaxBytes to all namespaces together: those written to longest ago lose records first, current last.
+func (s *Store) enforceMaxBytes(ctx context.Context, current string) error {
 	names, err := s.Namespaces()
 	if err != nil {
 		return err
@@ -379,7 +379,7 @@ func (s *Store) enforceAll(ctx context.Context, current string) error {
 	goal := int64(s.o.MaxBytes) * keptPercent / 100
 	sorting.By(all, func(a, b one) int {
 		if (a.name == current) != (b.name == current) { // the one that is written to gives last
-			return cmp.Compare(b2i(a.name == current), b2i(b.name == current))
+			return cmp.Compare(boolToInt(a.name == current), boolToInt(b.name == current))
 		}
 		return cmp.Compare(a.written, b.written)
 	})
@@ -408,7 +408,8 @@ func (s *Store) enforceAll(ctx context.Context, current string) error {
 	return nil
 }
 
-func b2i(b bool) int {
+// boolToInt returns 1 for true and 0 for false.
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

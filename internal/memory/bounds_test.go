@@ -64,7 +64,7 @@ func TestTheBoundsHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Recalled(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, asked...); err != nil {
+	if err := s.RecordUse(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, asked...); err != nil {
 		t.Fatal(err)
 	}
 	batch := make([]memory.Record, 200)
@@ -265,7 +265,7 @@ func TestConsolidation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Recalled(t.Context(), memory.Use{How: memory.UseSearch}, got...); err != nil {
+	if err := s.RecordUse(t.Context(), memory.Use{How: memory.UseSearch}, got...); err != nil {
 		t.Fatal(err)
 	}
 	before := diskBytes(t, dir)

@@ -73,8 +73,8 @@ func (o Origin) letter() string {
 	return ""
 }
 
-// kindOf returns the kind that a letter on disk stands for. An unknown letter is an error.
-func kindOf(letter string) (Kind, error) {
+// parseKind returns the kind that a letter on disk stands for. An unknown letter is an error.
+func parseKind(letter string) (Kind, error) {
 	switch letter {
 	case "":
 		return KindEpisode, nil
@@ -88,8 +88,8 @@ func kindOf(letter string) (Kind, error) {
 	return "", fmt.Errorf("a record of an unknown kind %q", letter)
 }
 
-// originOf returns the origin that a letter on disk stands for; a tool, the least trusted, for an unknown one.
-func originOf(letter string) Origin {
+// parseOrigin returns the origin that a letter on disk stands for; a tool, the least trusted, for an unknown one.
+func parseOrigin(letter string) Origin {
 	switch letter {
 	case "u":
 		return OriginUser
@@ -130,7 +130,7 @@ func (s *Store) encodeRecord(r *Record, version int, uses ...storedUse) (archive
 	shared := entryShared{
 		Client: r.Source.Client, Run: r.Source.Run, Conversation: r.Source.Conversation, Role: r.Source.Role, Speaker: r.Source.Speaker, Scope: r.Scope,
 	}
-	l := archive.Line{Key: s.identity(r), Body: body}
+	l := archive.Line{Key: s.passageKey(r), Body: body}
 	if shared != (entryShared{}) {
 		if l.Shared, err = marshalPlain(shared); err != nil {
 			return archive.Line{}, err
@@ -146,9 +146,9 @@ func decodeBody(text []byte) (entryBody, error) {
 	return b, err
 }
 
-// readBody parses the body of a line for immediate use: the strings of the result are valid only as long as text is, and for an episode
-// only the fields that an index needs are set.
-func readBody(text []byte) (entryBody, error) {
+// decodeInPlace parses the body of a line for immediate use: the strings of the result are valid only as long as text is, and for an episode only the
+// fields that an index needs are set.
+func decodeInPlace(text []byte) (entryBody, error) {
 	var b entryBody
 	if parseFast(text, &b) {
 		return b, nil
@@ -166,14 +166,14 @@ func decodeShared(text []byte) (entryShared, error) {
 	return s, err
 }
 
-// record builds the record that a line holds, from its body, its shared fields and the name of its namespace. It returns an error for an
-// invalid id or kind, such as of a newer version.
-func (b *entryBody) record(namespace string, shared *entryShared) (Record, error) {
+// toRecord builds the record that a line holds, from its body, its shared fields and the name of its namespace. It returns an error for an invalid id
+// or kind, such as of a newer version.
+func (b *entryBody) toRecord(namespace string, shared *entryShared) (Record, error) {
 	id, err := parseID(b.ID)
 	if err != nil {
 		return Record{}, err
 	}
-	kind, err := kindOf(b.Kind)
+	kind, err := parseKind(b.Kind)
 	if err != nil {
 		return Record{}, err
 	}
@@ -182,7 +182,7 @@ func (b *entryBody) record(namespace string, shared *entryShared) (Record, error
 	}
 	recorded := id.time()
 	r := Record{
-		ID: b.ID, Kind: kind, Origin: originOf(b.Origin), Namespace: namespace, Scope: shared.Scope, Text: b.Text,
+		ID: b.ID, Kind: kind, Origin: parseOrigin(b.Origin), Namespace: namespace, Scope: shared.Scope, Text: b.Text,
 		Source: Source{
 			Client: shared.Client, Run: shared.Run, Conversation: shared.Conversation, Turn: b.Turn, Role: shared.Role, Speaker: shared.Speaker,
 			Tool: b.Tool, File: b.File,
@@ -196,18 +196,18 @@ func (b *entryBody) record(namespace string, shared *entryShared) (Record, error
 	return r, nil
 }
 
-// identity returns the key of a record: a keyed digest of kind, origin, scope and text. Records with the same key are one passage.
-func (s *Store) identity(r *Record) archive.Key {
-	return s.digestOf(string(r.Kind), string(r.Origin), r.Scope, r.Text)
+// passageKey returns the key of a record: a keyed digest of kind, origin, scope and text. Records with the same key are one passage.
+func (s *Store) passageKey(r *Record) archive.Key {
+	return s.digest(string(r.Kind), string(r.Origin), r.Scope, r.Text)
 }
 
 // forgottenKey returns the key under which a forgotten text is recognised when it comes again: a keyed digest that ignores white space.
 func (s *Store) forgottenKey(text string) archive.Key {
-	return s.digestOf("forgotten", strings.Join(strings.Fields(text), " "))
+	return s.digest("forgotten", strings.Join(strings.Fields(text), " "))
 }
 
-// digestOf returns the HMAC of the parts under the store's key. Other parts with the same bytes together have another digest.
-func (s *Store) digestOf(parts ...string) archive.Key {
+// digest returns the HMAC of the parts under the store's key. Other parts with the same bytes together have another digest.
+func (s *Store) digest(parts ...string) archive.Key {
 	h := hmac.New(sha256.New, s.key)
 	for _, p := range parts {
 		_, _ = h.Write([]byte(p))
@@ -228,7 +228,7 @@ func parseFast(text []byte, b *entryBody) bool {
 			return false
 		}
 	}
-	b.ID = view(rest[:idLen])
+	b.ID = unsafeString(rest[:idLen])
 	rest = rest[idLen+1:]
 	for {
 		switch {
@@ -247,7 +247,7 @@ func parseFast(text []byte, b *entryBody) bool {
 				return false
 			}
 			if key == 'o' {
-				b.Origin = view(rest[1 : 1+end])
+				b.Origin = unsafeString(rest[1 : 1+end])
 			}
 			rest = rest[end+2:]
 		case 'n', 'a', 'c', 'r':
@@ -288,10 +288,10 @@ func parseFast(text []byte, b *entryBody) bool {
 				if bytes.IndexByte(inner, '"') >= 0 {
 					return false
 				}
-				b.Text = view(inner)
+				b.Text = unsafeString(inner)
 				return true
 			}
-			b.Text = view(rawjson.Unquote(make([]byte, 0, len(inner)), rest[:len(rest)-1]))
+			b.Text = unsafeString(rawjson.Unquote(make([]byte, 0, len(inner)), rest[:len(rest)-1]))
 			return true
 		default:
 			return false
@@ -299,5 +299,5 @@ func parseFast(text []byte, b *entryBody) bool {
 	}
 }
 
-// view returns a string that shares the memory of b.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// unsafeString returns a string that shares the memory of b.
+func unsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -65,6 +65,7 @@ func (s *Store) startEmbedding() {
 	})
 }
 
+// stop ends the background work and waits for it. It may be called on nil.
 func (e *embedding) stop() {
 	if e != nil {
 		e.end()
@@ -72,7 +73,7 @@ func (e *embedding) stop() {
 	}
 }
 
-// wake makes the background look for records without vectors now instead of at its next tick. It does not block.
+// wake makes the background work look for records without vectors now instead of at its next tick. It does not block.
 func (e *embedding) wake() {
 	select {
 	case e.woken <- struct{}{}:
@@ -80,13 +81,13 @@ func (e *embedding) wake() {
 	}
 }
 
-// noteService records the outcome of asking the embedding service for the purpose what. An error is counted; the first after a success is
-// journalled and logged. nil is a success.
-func (s *Store) noteService(what string, err error) {
+// reportService records the outcome of asking the embedding service for a purpose. An error is counted; the first after a success is journalled and
+// logged. nil is a success.
+func (s *Store) reportService(purpose string, err error) {
 	e := s.embedding
 	e.mu.Lock()
-	first := err != nil && !e.failing[what]
-	e.failing[what] = err != nil
+	first := err != nil && !e.failing[purpose]
+	e.failing[purpose] = err != nil
 	if err != nil {
 		e.counters.Failed++
 	}
@@ -94,23 +95,23 @@ func (s *Store) noteService(what string, err error) {
 	if !first {
 		return
 	}
-	s.o.Journal.Append(journal.MemoryVectorsFailed{For: what, Error: limit.Short(err.Error(), 300)})
-	if what == "question" && s.o.EmbedEvery == 0 {
+	s.o.Journal.Append(journal.MemoryVectorsFailed{For: purpose, Error: limit.Short(err.Error(), 300)})
+	if purpose == "question" && s.o.EmbedEvery == 0 {
 		return // whoever searches says it
 	}
-	s.o.Log.Warn("the memory is searched by words only", "for", what, "error", limit.Short(err.Error(), 300))
+	s.o.Log.Warn("the memory is searched by words only", "for", purpose, "error", limit.Short(err.Error(), 300))
 }
 
-// meaningOf returns the vector of a question; nil when no service is set up or no namespace has vectors. When the service fails it returns
-// nil and, in why, one line for the user that says that only words were searched.
-func (s *Store) meaningOf(ctx context.Context, names []string, text string) (m *meaning, why string) {
-	if s.o.Embed == nil || text == "" || !slices.ContainsFunc(names, func(name string) bool { return s.vectorsOf(name).Size() > 0 }) {
+// embedQuestion returns the vector of a question; nil when no service is set up or no namespace has vectors. When the service fails it returns nil
+// and, in why, one line for the user that says that only words were searched.
+func (s *Store) embedQuestion(ctx context.Context, names []string, text string) (m *questionVector, why string) {
+	if s.o.Embed == nil || text == "" || !slices.ContainsFunc(names, func(name string) bool { return s.vectorFile(name).Size() > 0 }) {
 		return nil, ""
 	}
 	e := s.embedding
 	e.mu.Lock()
 	if e.text == text {
-		m = &meaning{e.vector, s.o.Embed.Model()}
+		m = &questionVector{e.vector, s.o.Embed.Model()}
 	}
 	e.mu.Unlock()
 	if m != nil {
@@ -120,7 +121,7 @@ func (s *Store) meaningOf(ctx context.Context, names []string, text string) (m *
 	defer cancel()
 	vectors, err := s.o.Embed.Embed(ctx, []string{text})
 	if !errors.Is(ctx.Err(), context.Canceled) {
-		s.noteService("question", err)
+		s.reportService("question", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -129,5 +130,5 @@ func (s *Store) meaningOf(ctx context.Context, names []string, text string) (m *
 		return nil, fmt.Sprintf("found by words only: %v", err)
 	}
 	e.text, e.vector = text, vectors[0]
-	return &meaning{vectors[0], s.o.Embed.Model()}, ""
+	return &questionVector{vectors[0], s.o.Embed.Model()}, ""
 }

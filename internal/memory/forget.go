@@ -26,11 +26,11 @@ type Elsewhere struct {
 type Place struct {
 	Store string `json:"store"` // the name of its Elsewhere
 	Name  string `json:"name"`  // of a file, session, result or run
-	// What becomes of it: "removed" as a whole, or "blotted" (the words alone).
-	What string `json:"what"`
+	// Action is Removed or Blotted.
+	Action string `json:"what"`
 }
 
-// What becomes of a [Place].
+// Values of [Place.Action].
 const (
 	Removed = "removed"
 	Blotted = "blotted"
@@ -53,7 +53,7 @@ const MaxPlaces = 1000
 // WouldForget returns the records that Forget would remove, also those derived from a match and the same passages elsewhere. A filter
 // without any condition is an error unless All is set.
 func (s *Store) WouldForget(ctx context.Context, f Filter) ([]Record, error) {
-	if !f.narrow() && !f.All {
+	if !f.hasCondition() && !f.All {
 		return nil, errors.New("nothing says what is to be forgotten; set a condition of the filter, or All")
 	}
 	meant, err := s.recordsMatching(ctx, &f)
@@ -118,11 +118,11 @@ func (s *Store) writeTombstones(ctx context.Context, gone []Record) error {
 	return s.readForgotten()
 }
 
-// maxRounds bounds the passes of finish over the lines. Each later pass finds only records derived meanwhile from the last.
+// maxRounds bounds the passes of finishForgetting over the lines. Each later pass finds only records derived meanwhile from the last.
 const maxRounds = 8
 
-// finishForgetting removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those that the caller has just
-// buried. It waits for processes that are adding records, so that none of their lines is missed.
+// finishForgetting removes the lines of all records with a tombstone from the disk, here and in other stores. gone are those whose tombstones the
+// caller has just written. It waits for processes that are adding records, so that none of their lines is missed.
 func (s *Store) finishForgetting(ctx context.Context, gone []Record) (Forgotten, error) {
 	var out Forgotten
 	meant := map[string]bool{}
@@ -141,16 +141,16 @@ func (s *Store) finishForgetting(ctx context.Context, gone []Record) (Forgotten,
 		if rest, err = s.findRemains(ctx); err != nil {
 			return out, err
 		}
-		if len(rest.late) == 0 {
+		if len(rest.unmarked) == 0 {
 			break
 		}
-		for _, r := range rest.late {
+		for _, r := range rest.unmarked {
 			if !meant[r.ID] {
 				meant[r.ID] = true
 				out.Records = append(out.Records, r.ID)
 			}
 		}
-		if err := s.writeTombstones(ctx, rest.late); err != nil {
+		if err := s.writeTombstones(ctx, rest.unmarked); err != nil {
 			return out, err
 		}
 	}
@@ -198,7 +198,7 @@ func (s *Store) forgetElsewhere(ctx context.Context, m Match, dry bool) (places 
 
 // WouldForgetElsewhere returns the places in other stores, at most [MaxPlaces], that a Forget of these records would clear.
 func (s *Store) WouldForgetElsewhere(ctx context.Context, records []Record) ([]Place, error) {
-	earlier, err := s.earlierWords(records)
+	earlier, err := s.earlierTexts(records)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func (m *Match) add(id, text, conversation string) {
 	}
 }
 
-// earlierWords returns, by id, the texts of older versions of records that are still on the disk.
-func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
+// earlierTexts returns, by id, the texts of older versions of records that are still on the disk.
+func (s *Store) earlierTexts(records []Record) (map[string][]string, error) {
 	now := map[string]string{}
 	names := map[string]bool{}
 	for _, r := range records {
@@ -239,7 +239,7 @@ func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
 	out := map[string][]string{}
 	for name := range names {
 		var at archive.Cursor
-		_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		_, err := s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 			b, err := decodeBody(l.Body)
 			if text, meant := now[b.ID]; err == nil && meant && b.Text != text && !slices.Contains(out[b.ID], b.Text) {
 				out[b.ID] = append(out[b.ID], b.Text)
@@ -255,9 +255,9 @@ func (s *Store) earlierWords(records []Record) (map[string][]string, error) {
 
 // remains describes the lines on the disk that belong to records with a tombstone.
 type remains struct {
-	match Match
-	late  []Record // those that have no tombstone for their id and their words yet: ids and texts
-	names []string // all namespaces
+	match    Match
+	unmarked []Record // those that have no tombstone for their id and their words yet: ids and texts
+	names    []string // all namespaces
 }
 
 // findRemains reads all namespaces for lines of forgotten records that are still on the disk, and for records that were added while they
@@ -271,16 +271,16 @@ func (s *Store) findRemains(ctx context.Context) (remains, error) {
 	seen := map[string]bool{}
 	for _, name := range out.names {
 		var at archive.Cursor
-		_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		_, err := s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			b, err := decodeBody(l.Body)
-			if err != nil || b.ID == "" || !s.isBuried(&b) {
+			if err != nil || b.ID == "" || !s.isLineForgotten(&b) {
 				return nil
 			}
-			if s.isLate(&b) {
-				out.late = append(out.late, Record{ID: b.ID, Text: b.Text})
+			if s.lacksTombstone(&b) {
+				out.unmarked = append(out.unmarked, Record{ID: b.ID, Text: b.Text})
 			}
 			if seen[b.ID+b.Text] {
 				return nil
@@ -314,7 +314,7 @@ func (s *Store) purgeForgotten(ctx context.Context, name string, words *Finder) 
 		if err != nil {
 			return l.Body, false
 		}
-		if b.ID != "" && s.isBuried(&b) {
+		if b.ID != "" && s.isLineForgotten(&b) {
 			return nil, true
 		}
 		changed, keep := s.removeForgotten(&b, words)

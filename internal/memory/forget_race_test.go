@@ -205,7 +205,7 @@ func (e *stubborn) Forget(_ context.Context, m memory.Match, dry bool) ([]memory
 	if e.err != nil && !dry {
 		return nil, e.err
 	}
-	return []memory.Place{{Name: "a", What: memory.Removed}}, nil
+	return []memory.Place{{Name: "a", Action: memory.Removed}}, nil
 }
 
 // WouldGC tells what GC does, and changes nothing.

@@ -78,7 +78,7 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := b.record("user", &shared)
+		got, err := b.toRecord("user", &shared)
 		if err != nil || !got.Said.Equal(r.Said) || got.Text != r.Text || got.Source != r.Source || got.Kind != r.Kind {
 			t.Fatalf("%+v became %+v, %v", r, got, err)
 		}

@@ -28,7 +28,7 @@ func (s *Store) Get(ctx context.Context, id string, around int) ([]Record, error
 		if err != nil {
 			return nil, err
 		}
-		if !ok || s.wasForgotten(id) || s.expired(&one) {
+		if !ok || s.isIDForgotten(id) || s.isExpired(&one) {
 			continue
 		}
 		if around <= 0 || one.Source.Conversation == "" {
@@ -63,7 +63,7 @@ func (s *Store) findRecord(ctx context.Context, name, id string) (r Record, uses
 	dropped := false
 	seen := map[archive.Key]int{}
 	var at archive.Cursor
-	_, err = s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+	_, err = s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -98,12 +98,12 @@ func (s *Store) findRecord(ctx context.Context, name, id string) (r Record, uses
 	if err != nil {
 		return Record{}, nil, false, err
 	}
-	if r, err = newest.record(name, &common); err != nil {
+	if r, err = newest.toRecord(name, &common); err != nil {
 		return Record{}, nil, false, nil // of a newer version
 	}
 	r.Count += seen[key]
 	if recalled = max(recalled, newest.Recalled); recalled > 0 {
-		r.Recalled = timeOf(recalled)
+		r.Recalled = timeFromMillis(recalled)
 	}
 	for _, u := range slices.Concat(newest.Uses, later) {
 		uses = addUse(uses, u)

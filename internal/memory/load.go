@@ -26,7 +26,7 @@ func (s *Store) loadRecords(ctx context.Context, name string, keep func(*Record)
 	dropped := map[string]bool{}
 	var at archive.Cursor
 	for {
-		found, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		found, err := s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -56,8 +56,8 @@ func (s *Store) loadRecords(ctx context.Context, name string, keep func(*Record)
 			if old := byID[b.ID]; old != nil && old.version > b.Version {
 				return nil
 			}
-			r, err := b.record(name, &shared)
-			if err != nil || s.wasForgotten(r.ID) {
+			r, err := b.toRecord(name, &shared)
+			if err != nil || s.isIDForgotten(r.ID) {
 				return nil
 			}
 			byID[b.ID] = &stored{r, b.Version, l.Key}
@@ -75,7 +75,7 @@ func (s *Store) loadRecords(ctx context.Context, name string, keep func(*Record)
 	}
 	all := make([]*stored, 0, len(byID))
 	for id, st := range byID {
-		if !dropped[id] && !s.expired(&st.record) {
+		if !dropped[id] && !s.isExpired(&st.record) {
 			all = append(all, st)
 		}
 	}
@@ -84,7 +84,7 @@ func (s *Store) loadRecords(ctx context.Context, name string, keep func(*Record)
 	var unique []*stored
 	for _, st := range all {
 		if ms := recalled[st.record.ID]; ms > 0 {
-			st.record.Recalled = timeOf(ms)
+			st.record.Recalled = timeFromMillis(ms)
 		}
 		if other := first[st.key]; other != nil {
 			other.record.Count += st.record.Count
@@ -103,13 +103,13 @@ func (s *Store) loadRecords(ctx context.Context, name string, keep func(*Record)
 	return out, nil
 }
 
-// expired reports whether a record is an episode older than MaxAge.
-func (s *Store) expired(r *Record) bool {
+// isExpired reports whether a record is an episode older than MaxAge.
+func (s *Store) isExpired(r *Record) bool {
 	return r.Kind == KindEpisode && s.o.MaxAge > 0 && s.o.Clock().Sub(r.Recorded) > s.o.MaxAge
 }
 
-// chosen returns names, or all namespaces if names is empty.
-func (s *Store) chosen(names []string) ([]string, error) {
+// namespacesOrAll returns names, or all namespaces if names is empty.
+func (s *Store) namespacesOrAll(names []string) ([]string, error) {
 	if len(names) > 0 {
 		return names, nil
 	}
@@ -124,7 +124,7 @@ func (s *Store) Namespaces() ([]string, error) {
 
 // recordsMatching returns the records that match a filter, of all its namespaces, the oldest first.
 func (s *Store) recordsMatching(ctx context.Context, f *Filter) ([]Record, error) {
-	names, err := s.chosen(f.Namespaces)
+	names, err := s.namespacesOrAll(f.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +163,6 @@ func (s *Store) List(ctx context.Context, f Filter) (Page, error) {
 	if !f.Oldest {
 		slices.Reverse(all)
 	}
-	from, to := page(len(all), f.Limit, f.Offset)
+	from, to := pageBounds(len(all), f.Limit, f.Offset)
 	return Page{Records: all[from:to], Total: len(all), Offset: from}, s.markRecords(all[from:to])
 }

@@ -29,14 +29,14 @@ func (s *Store) MakeVectors(ctx context.Context, namespaces ...string) (VectorsM
 	if err := s.readForgotten(); err != nil {
 		return out, err
 	}
-	names, err := s.chosen(namespaces)
+	names, err := s.namespacesOrAll(namespaces)
 	if err != nil {
 		return out, err
 	}
 	for _, name := range names {
 		h, err := s.shelf(name)
 		if err == nil {
-			err = s.makeVectors(ctx, h, &out)
+			err = s.makeMissing(ctx, h, &out)
 		}
 		if err != nil {
 			return out, err
@@ -45,10 +45,10 @@ func (s *Store) MakeVectors(ctx context.Context, namespaces ...string) (VectorsM
 	return out, nil
 }
 
-// makeVectors makes the missing vectors of one namespace and counts them in out. It does nothing if none is missing or another process is
-// making them.
-func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) error {
-	f := s.vectorsOf(h.name)
+// makeMissing makes the missing vectors of one namespace and counts them in out. It does nothing if none is missing or another process is making
+// them.
+func (s *Store) makeMissing(ctx context.Context, h *shelf, out *VectorsMade) error {
+	f := s.vectorFile(h.name)
 	h.mu.Lock()
 	err := h.catchUp(ctx, s)
 	todo := h.wantsVectors(f)
@@ -56,7 +56,7 @@ func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) err
 	if err != nil || !todo {
 		return err
 	}
-	release, ok, err := f.Turn()
+	release, ok, err := f.Claim()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !ok { // nothing was added yet, or somebody else is at it
 		return nil
 	}
@@ -78,7 +78,7 @@ func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) err
 		}
 	}()
 	for {
-		n, refused, err := s.vectorsOfBatch(ctx, h, f, b)
+		n, refused, err := s.makeBatch(ctx, h, f, b)
 		made += n
 		out.Made += n
 		out.Refused += refused
@@ -88,8 +88,8 @@ func (s *Store) makeVectors(ctx context.Context, h *shelf, out *VectorsMade) err
 	}
 }
 
-// vectorsThere describes the vectors of a namespace while more are made.
-type vectorsThere struct {
+// vectorState describes the vectors of a namespace while more are made.
+type vectorState struct {
 	count      int
 	dimensions int
 	oldest     recordID // of its vectors
@@ -97,13 +97,13 @@ type vectorsThere struct {
 }
 
 // readVectors reads a file of vectors, marks the records that have one, and removes from the file those whose record no longer exists.
-func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vectorsThere, error) {
+func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vectorState, error) {
 	var keys []embed.Key
 	seen, err := f.Scan(ctx, s.o.Embed.Model(), func(e embed.Entry) { keys = append(keys, e.Key) })
 	if err != nil && !errors.Is(err, embed.ErrNewer) { // that is replaced
 		return nil, err
 	}
-	b := &vectorsThere{dimensions: seen.Dimensions}
+	b := &vectorState{dimensions: seen.Dimensions}
 	if len(keys) == 0 {
 		b.dimensions = 0
 	}
@@ -128,7 +128,7 @@ func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vecto
 		}
 	}
 	if gone > 0 {
-		if _, err := f.Keep(ctx, h.hasVector); err != nil {
+		if _, err := f.Prune(ctx, h.hasVector); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Store) readVectors(ctx context.Context, h *shelf, f embed.File) (*vecto
 	}
 	for _, name := range names {
 		if name != h.name {
-			b.others += s.vectorsOf(name).Size()
+			b.others += s.vectorFile(name).Size()
 		}
 	}
 	h.vectors, _ = f.Root.Lstat(f.Name)
@@ -160,7 +160,8 @@ func (h *shelf) unmarkVectors() {
 	}
 }
 
-// wantsVectors reports whether there may be vectors to make: the file has changed since, or records have none. The caller holds h.mu.
+// wantsVectors reports whether there may be vectors to make: the file has changed since the slots were last marked, or records have none. The caller
+// holds h.mu.
 func (h *shelf) wantsVectors(f embed.File) bool {
 	now, err := f.Root.Lstat(f.Name)
 	if err != nil || h.vectors == nil || now.Size() != h.vectors.Size() || !now.ModTime().Equal(h.vectors.ModTime()) {
@@ -179,23 +180,23 @@ func (h *shelf) missingVectors() (n int) {
 	return n
 }
 
-// vectorsOfBatch makes and stores the vectors of the next batch of records. It returns how many it made and how many texts the service
-// rejected; both are 0 when there is nothing left to do.
-func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *vectorsThere) (made, refused int, err error) {
+// makeBatch makes and stores the vectors of the next batch of records. It returns how many it made and how many texts the service rejected; both are
+// 0 when there is nothing left to do.
+func (s *Store) makeBatch(ctx context.Context, h *shelf, f embed.File, b *vectorState) (made, refused int, err error) {
 	keys, texts, err := s.nextBatch(h, b)
 	if err != nil || len(keys) == 0 {
 		return 0, 0, err
 	}
 	entries, err := s.requestVectors(ctx, keys, texts)
 	if ctx.Err() == nil {
-		s.noteService("records", err)
+		s.reportService("records", err)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
 	if len(entries) > 0 {
 		if b.dimensions != len(entries[0].Values) { // the first ones, or the service has changed
-			*b = vectorsThere{dimensions: len(entries[0].Values), others: b.others}
+			*b = vectorState{dimensions: len(entries[0].Values), others: b.others}
 			h.unmarkVectors()
 		}
 		room, err := s.makeRoom(ctx, h, f, b, len(entries))
@@ -209,7 +210,7 @@ func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *v
 	}
 	if err := f.Append(ctx, s.o.Embed.Model(), entries, func(k embed.Key) bool {
 		_ = s.readForgotten() // what was forgotten while the service was asked
-		return !s.wasForgotten(recordID(k.ID).String())
+		return !s.isIDForgotten(recordID(k.ID).String())
 	}); err != nil {
 		return 0, 0, err
 	}
@@ -244,7 +245,7 @@ func (s *Store) vectorsOfBatch(ctx context.Context, h *shelf, f embed.File, b *v
 
 // nextBatch returns the keys and texts of the newest records without a vector, at most embed.MaxBatch. If there is little room, records
 // older than all those with a vector are marked to get none.
-func (s *Store) nextBatch(h *shelf, b *vectorsThere) (keys []embed.Key, texts []string, err error) {
+func (s *Store) nextBatch(h *shelf, b *vectorState) (keys []embed.Key, texts []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	from, err := s.archive.Fetcher(h.name)
@@ -308,13 +309,13 @@ func (s *Store) requestVectors(ctx context.Context, keys []embed.Key, texts []st
 }
 
 // maxVectors returns how many vectors a namespace may have: they take at most half of MaxVectors, and no more than other namespaces leave.
-func (s *Store) maxVectors(b *vectorsThere) int {
+func (s *Store) maxVectors(b *vectorState) int {
 	most := int64(s.o.MaxVectors)
 	return int(max(min(most/2, most-b.others), 0) / int64(embed.RecordSize(max(b.dimensions, 1))))
 }
 
 // makeRoom removes the oldest vectors of a namespace if n more do not fit, and returns how many there is room for.
-func (s *Store) makeRoom(ctx context.Context, h *shelf, f embed.File, b *vectorsThere, n int) (room int, err error) {
+func (s *Store) makeRoom(ctx context.Context, h *shelf, f embed.File, b *vectorState, n int) (room int, err error) {
 	most := s.maxVectors(b)
 	if b.count+n <= most {
 		return n, nil
@@ -336,7 +337,7 @@ func (s *Store) makeRoom(ctx context.Context, h *shelf, f embed.File, b *vectors
 		}
 	}
 	if len(cut) > 0 {
-		if _, err := f.Keep(ctx, h.hasVector); err != nil {
+		if _, err := f.Prune(ctx, h.hasVector); err != nil {
 			return 0, err
 		}
 	}

@@ -115,7 +115,7 @@ func newFinder(texts []string) *Finder {
 	have := map[string]bool{}
 	for _, t := range texts {
 		alone := len(t) < shortText
-		for _, b := range formsOf(t) {
+		for _, b := range textForms(t) {
 			if len(b) > 0 && !have[string(b)] {
 				have[string(b)] = true
 				f.forms = append(f.forms, form{b, alone})
@@ -141,10 +141,11 @@ func newFinder(texts []string) *Finder {
 	return f
 }
 
+// hashFour returns a hash of 16 bits of the first four bytes of b.
 func hashFour(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> 16 }
 
-// formsOf returns a text in all forms that a [Finder] looks for.
-func formsOf(text string) [][]byte {
+// textForms returns a text in all forms that a [Finder] looks for.
+func textForms(text string) [][]byte {
 	inner := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
 	once := [][]byte{inner(rawjson.Quote(nil, text)), asciiJSON(text)}
 	if short, err := marshalPlain(text); err == nil { // \f and \b in the place of \u000c and \u0008

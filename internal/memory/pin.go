@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+func timeFromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // Pins returns the pins of a namespace, the oldest first.
 func (s *Store) Pins(ctx context.Context, namespace string) ([]Record, error) {
@@ -32,7 +32,7 @@ func (s *Store) Pin(ctx context.Context, id string) (Record, error) {
 		return r, nil
 	}
 	if r.Origin != OriginUser || r.Quarantined {
-		return Record{}, fmt.Errorf("%w: %s is %s", ErrOrigin, id, r.Origin.Words())
+		return Record{}, fmt.Errorf("%w: %s is %s", ErrOrigin, id, r.Origin.Phrase())
 	}
 	pins, err := s.Pins(ctx, r.Namespace)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Store) dropRecord(ctx context.Context, r *Record) error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return s.archive.Append(ctx, r.Namespace, true, archive.Line{Key: s.identity(r), Body: body})
+	return s.archive.Append(ctx, r.Namespace, true, archive.Line{Key: s.passageKey(r), Body: body})
 }
 
 // Standing returns the standing instructions that count, the latest first: of those about one thing, whatever namespace they are in, the one that was
@@ -123,7 +123,7 @@ func (s *Store) Standing(ctx context.Context, q Query) ([]Record, error) {
 	if err := s.readForgotten(); err != nil {
 		return nil, err
 	}
-	names, err := s.chosen(q.Namespaces)
+	names, err := s.namespacesOrAll(q.Namespaces)
 	if err != nil {
 		return nil, err
 	}
@@ -170,20 +170,20 @@ func (s *Store) standingIn(ctx context.Context, name string, q Query) ([]Record,
 		if err != nil {
 			return nil, err
 		}
-		all, whole, err := h.readStanding(s, from, q)
+		all, complete, err := h.readStanding(s, from, q)
 		from.Close()
-		if err != nil || whole {
+		if err != nil || complete {
 			return all, err
 		}
 	}
 	return nil, nil
 }
 
-// readStanding reads the standing instructions of the shelf from the disk; whole is false if one is no longer where the index has it. The
-// caller holds h.mu.
-func (h *shelf) readStanding(s *Store, from *archive.Fetcher, q Query) (all []Record, whole bool, err error) {
+// readStanding reads the standing instructions of the shelf from the disk; complete is false if one is no longer where the index has it. The caller
+// holds h.mu.
+func (h *shelf) readStanding(s *Store, from *archive.Fetcher, q Query) (all []Record, complete bool, err error) {
 	f := h.newFilter(&Query{Scope: q.Scope, AllScopes: q.AllScopes}, s.o.Clock(), s.o.MaxAge)
-	whole = true
+	complete = true
 	for _, n := range h.standing {
 		if !f.passes(int(n)) {
 			continue
@@ -192,10 +192,10 @@ func (h *shelf) readStanding(s *Store, from *archive.Fetcher, q Query) (all []Re
 		if err != nil {
 			return nil, false, err
 		}
-		if ok && r.Standing() && !s.wasForgotten(r.ID) {
+		if ok && r.Standing() && !s.isIDForgotten(r.ID) {
 			all = append(all, r)
 		}
-		whole = whole && ok
+		complete = complete && ok
 	}
-	return all, whole, nil
+	return all, complete, nil
 }

@@ -64,9 +64,10 @@ type Results struct {
 	Offset int `json:"offset"`
 	// WordsOnly says in one line why the search by meaning failed. It is "" when that worked, or is not set up, or no vectors exist.
 	WordsOnly string `json:"words_only,omitempty"`
-	// Held is, after a [Query.Loose] search, the number of statements that hold each term of the query, and Of that of all statements searched.
-	Held map[string]int `json:"-"`
-	Of   int            `json:"-"`
+	// StatementsWith is, after a [Query.Loose] search, the number of statements that have each term of the query, and Statements that of all statements
+	// searched.
+	StatementsWith map[string]int `json:"-"`
+	Statements     int            `json:"-"`
 }
 
 // Filter selects the records for which all its conditions hold. An empty field means no condition.
@@ -99,8 +100,8 @@ type Page struct {
 	Offset  int      `json:"offset"`
 }
 
-// narrow reports whether a filter has a condition.
-func (f *Filter) narrow() bool {
+// hasCondition reports whether a filter has a condition besides its scope's absence. All and the page do not count.
+func (f *Filter) hasCondition() bool {
 	return len(f.IDs) > 0 || len(f.Namespaces) > 0 || f.Scope != "" || len(f.Kinds) > 0 || len(f.Origins) > 0 || f.Conversation != "" ||
 		f.Run != "" || f.File != "" || !f.Since.IsZero() || !f.Until.IsZero() || f.Quarantined != nil
 }
@@ -123,8 +124,8 @@ func (f *Filter) matches(r *Record) bool {
 	return true
 }
 
-// page returns the bounds of a page of n items. limit 0 means DefaultLimit, and at most MaxLimit are returned.
-func page(n, limit, offset int) (from, to int) {
+// pageBounds returns the bounds of a page of n items. limit 0 means DefaultLimit, and at most MaxLimit are returned.
+func pageBounds(n, limit, offset int) (from, to int) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}

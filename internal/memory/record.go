@@ -33,8 +33,8 @@ const (
 	OriginTool  Origin = "tool"  // all else: results of tools, pages, files, text that only looks like a person's
 )
 
-// Words returns from whom something is, for a person: "from you", "from an agent".
-func (o Origin) Words() string {
+// Phrase returns from whom something is, for a person: "from you", "from an agent".
+func (o Origin) Phrase() string {
 	switch o {
 	case OriginUser:
 		return "from you"
@@ -135,9 +135,9 @@ type Fact struct {
 	Standing bool `json:"standing,omitempty"`
 }
 
-// at reports whether a fact is valid at t: from ValidFrom on and before ValidUntil, whether it has Expired since or not. For the zero t it
+// validAt reports whether a fact is valid at t: from ValidFrom on and before ValidUntil, whether it has Expired since or not. For the zero t it
 // reports whether the fact is valid now and has not Expired.
-func (f *Fact) at(t, now time.Time) bool {
+func (f *Fact) validAt(t, now time.Time) bool {
 	if t.IsZero() {
 		return f.Expired.IsZero() && (f.ValidUntil.IsZero() || now.Before(f.ValidUntil))
 	}
@@ -221,6 +221,7 @@ var idCoding struct {
 	made *base32.Encoding
 }
 
+// coding returns the base32 encoding of ids, made at its first use.
 func coding() *base32.Encoding {
 	idCoding.once.Do(func() {
 		idCoding.made = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
@@ -232,8 +233,10 @@ const idLen = 26
 
 type recordID [16]byte
 
+// String returns the id as people write it.
 func (id recordID) String() string { return coding().EncodeToString(id[:]) }
 
+// time returns when the id was made, to the millisecond.
 func (id recordID) time() time.Time {
 	var ms int64
 	for _, b := range id[:6] {
@@ -242,8 +245,8 @@ func (id recordID) time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// millis returns the first bytes of the ids that are made at a time; ms is milliseconds since 1970.
-func millis(ms int64) (begin [6]byte) {
+// idPrefix returns the first bytes of the ids that are made at a time; ms is milliseconds since 1970.
+func idPrefix(ms int64) (begin [6]byte) {
 	for i := range begin {
 		begin[i] = byte(ms >> (40 - 8*i))
 	}
@@ -283,7 +286,7 @@ func (s *idSource) next(now time.Time) recordID {
 		s.seq++
 	}
 	var id recordID
-	begin := millis(s.last)
+	begin := idPrefix(s.last)
 	copy(id[:], begin[:])
 	id[6], id[7] = byte(s.seq>>8), byte(s.seq)
 	_, _ = rand.Read(id[8:]) // never fails

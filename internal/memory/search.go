@@ -17,7 +17,7 @@ import (
 func (s *Store) shelf(name string) (*shelf, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.isOpen(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	h := s.shelves[name]
@@ -38,54 +38,48 @@ func (s *Store) Search(ctx context.Context, q Query) (Results, error) {
 	if err := s.readForgotten(); err != nil {
 		return Results{}, err
 	}
-	names, err := s.chosen(q.Namespaces)
+	names, err := s.namespacesOrAll(q.Namespaces)
 	if err != nil {
 		return Results{}, err
 	}
-	m, wordsOnly := s.meaningOf(ctx, names, limit.Clip(q.Text, MaxQuery))
+	m, wordsOnly := s.embedQuestion(ctx, names, limit.Clip(q.Text, MaxQuery))
 	if s.embedding != nil {
 		defer s.embedding.wake()
 	}
 	limitOf, offset := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit), max(q.Offset, 0)
-	for range 3 {
+	for tries := 1; ; tries++ {
 		out, stale, err := s.searchOnce(ctx, &q, m, names, limitOf, offset)
 		out.WordsOnly = wordsOnly
 		if err != nil {
 			return out, err
 		}
-		if !stale {
+		if !stale || tries > 3 {
 			return out, s.markItems(out.Items)
 		}
 	}
-	out, _, err := s.searchOnce(ctx, &q, m, names, limitOf, offset)
-	out.WordsOnly = wordsOnly
-	if err != nil {
-		return out, err
-	}
-	return out, s.markItems(out.Items)
 }
 
-// place is a hit on a shelf.
-type place struct {
+// shelfHit is a record that a search has found, by its shelf and slot.
+type shelfHit struct {
 	h     *shelf
 	n     int
 	score float64
 }
 
 // searchOnce makes one attempt at a search. stale reports that a segment was rewritten before all found records could be read from it.
-func (s *Store) searchOnce(ctx context.Context, q *Query, m *meaning, names []string, wanted, offset int) (out Results, stale bool, err error) {
+func (s *Store) searchOnce(ctx context.Context, q *Query, m *questionVector, names []string, wanted, offset int) (out Results, stale bool, err error) {
 	now := s.o.Clock()
-	var found, near []place
+	var found, near []shelfHit
 	depth := max(offset+wanted, newestWindow)
 	if m != nil {
 		depth = max(2*depth, fusionDepth)
 	}
 	text := limit.Clip(q.Text, MaxQuery)
-	times := timesOf(text, now)
+	times := parseTimes(text, now)
 	var shelves []*shelf
 	held := map[string]int{}
 	if q.Loose {
-		out.Held = held
+		out.StatementsWith = held
 	}
 	defer func() {
 		for _, h := range shelves {
@@ -111,14 +105,14 @@ func (s *Store) searchOnce(ctx context.Context, q *Query, m *meaning, names []st
 		hits, total := h.x.Search(query)
 		out.Total += total
 		if q.Loose {
-			some, of := h.x.Stated(text)
-			out.Of += of
+			some, of := h.x.CountStated(text)
+			out.Statements += of
 			for term, n := range some {
 				held[term] += n
 			}
 		}
 		for _, hit := range hits {
-			found = append(found, place{h, hit.Doc, hit.Score})
+			found = append(found, shelfHit{h, hit.Doc, hit.Score})
 		}
 		if m != nil {
 			some, err := h.nearestVectors(ctx, s, m, q, f.passes, depth)
@@ -126,12 +120,12 @@ func (s *Store) searchOnce(ctx context.Context, q *Query, m *meaning, names []st
 				return out, false, err
 			}
 			if err != nil { // words are found all the same
-				s.noteService("file", err)
+				s.reportService("file", err)
 			}
 			near = append(near, some...)
 		}
 	}
-	best := func(a, b place) int {
+	best := func(a, b shelfHit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.h.slots[b.n].said, a.h.slots[a.n].said))
 	}
 	sorting.StableBy(found, best)
@@ -178,8 +172,8 @@ func (s *Store) searchOnce(ctx context.Context, q *Query, m *meaning, names []st
 	return out, stale, nil
 }
 
-// noteDamage counts, logs and journals the damaged lines that a pass over a namespace has found. A line counts each time that it is read.
-func (s *Store) noteDamage(found archive.Seen) {
+// reportDamage counts, logs and journals the damaged lines that a pass over a namespace has found. A line counts each time that it is read.
+func (s *Store) reportDamage(found archive.ReadReport) {
 	if found.Damaged == 0 {
 		return
 	}

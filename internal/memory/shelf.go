@@ -77,6 +77,7 @@ var (
 	origins = [...]Origin{OriginUser, OriginAgent, OriginTool}
 )
 
+// newShelf returns a shelf that has read nothing yet.
 func newShelf(name string) *shelf {
 	s := &shelf{name: name}
 	s.clearIndex()
@@ -100,14 +101,14 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 	if h.x.Dead() > 1000 && h.x.Dead() > h.x.Len()/2 {
 		h.clearIndex()
 	}
-	found, err := s.archive.Read(h.name, &h.at, func(p archive.Place, l archive.Line) error {
+	found, err := s.archive.Read(h.name, &h.at, func(p archive.Position, l archive.Line) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		h.addLine(s, p, l)
 		return nil
 	})
-	s.noteDamage(found)
+	s.reportDamage(found)
 	if err != nil {
 		return err
 	}
@@ -126,14 +127,14 @@ func (h *shelf) catchUp(ctx context.Context, s *Store) error {
 }
 
 // addLine enters one line, a record or an event about records, into the index. The caller holds h.mu.
-func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
-	b, err := readBody(l.Body)
+func (h *shelf) addLine(s *Store, p archive.Position, l archive.Line) {
+	b, err := decodeInPlace(l.Body)
 	if err != nil {
 		return // of a newer version
 	}
 	switch {
 	case b.Seen > 0:
-		if n, ok := h.byKey.find(h, l.Key); ok {
+		if n, ok := h.byKey.findKey(h, l.Key); ok {
 			h.slots[n].count += uint32(b.Seen)
 		} else {
 			h.pending[l.Key] += b.Seen
@@ -142,7 +143,7 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	case len(b.Recall) > 0:
 		for _, text := range b.Recall {
 			if id, err := parseID(text); err == nil {
-				h.recall(id, uint32(b.Recalled/1000))
+				h.setRecalled(id, uint32(b.Recalled/1000))
 			}
 		}
 		return
@@ -161,8 +162,8 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	if _, dropped := h.dropped[id]; dropped {
 		return
 	}
-	kind, bad := kindOf(b.Kind)
-	if err != nil || bad != nil || kind == KindFact && b.Fact == nil || s.wasForgotten(b.ID) || p.Offset > math.MaxUint32 {
+	kind, bad := parseKind(b.Kind)
+	if err != nil || bad != nil || kind == KindFact && b.Fact == nil || s.isIDForgotten(b.ID) || p.Offset > math.MaxUint32 {
 		return
 	}
 	one := slot{
@@ -182,7 +183,7 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 			h.remove(old)
 		}
 	}
-	if other, ok := h.byKey.find(h, l.Key); ok && b.Version == 0 {
+	if other, ok := h.byKey.findKey(h, l.Key); ok && b.Version == 0 {
 		h.slots[other].count += one.count // two processes have written one passage at the same moment
 		return
 	}
@@ -198,7 +199,7 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 		}
 	}
 	for i, o := range origins {
-		if o == originOf(b.Origin) {
+		if o == parseOrigin(b.Origin) {
 			one.origin = uint8(i)
 			doc.Lane = index.Lane(i)
 		}
@@ -220,10 +221,10 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 		h.oldest = id
 	}
 	// What a person wrote down to be kept is always a statement.
-	doc.States = originOf(b.Origin) == OriginUser && !b.Quarantined && (kind != KindEpisode || signs.States(b.Text))
+	doc.States = parseOrigin(b.Origin) == OriginUser && !b.Quarantined && (kind != KindEpisode || signs.States(b.Text))
 	n := h.x.Add(doc)
 	if b.Fact != nil {
-		if b.Fact.Standing && originOf(b.Origin) == OriginUser {
+		if b.Fact.Standing && parseOrigin(b.Origin) == OriginUser {
 			one.flags |= standing
 			h.standing = append(h.standing, uint32(n))
 		}
@@ -234,7 +235,8 @@ func (h *shelf) addLine(s *Store, p archive.Place, l archive.Line) {
 	h.byKey.addSlot(h, n, hashKey(l.Key))
 }
 
-func (h *shelf) recall(id recordID, seconds uint32) {
+// setRecalled enters when a record was given to somebody. The line of the record may be read later.
+func (h *shelf) setRecalled(id recordID, seconds uint32) {
 	if n, ok := h.byID.findID(h, id); ok {
 		h.slots[n].recalled = max(h.slots[n].recalled, seconds)
 	} else {
@@ -242,6 +244,7 @@ func (h *shelf) recall(id recordID, seconds uint32) {
 	}
 }
 
+// remove marks slot n as removed and takes its document out of the index.
 func (h *shelf) remove(n int) {
 	h.slots[n].flags |= removed
 	h.x.Remove(n)
@@ -314,7 +317,7 @@ func (h *shelf) newFilter(q *Query, now time.Time, maxAge time.Duration) *filter
 		f.until = q.Until.UnixMilli()
 	}
 	if maxAge > 0 {
-		f.oldest = millis(now.Add(-maxAge).UnixMilli())
+		f.oldest = idPrefix(now.Add(-maxAge).UnixMilli())
 	}
 	return f
 }
@@ -343,7 +346,7 @@ func (f *filter) passes(n int) bool {
 	}
 	if f.facts {
 		if fact := f.h.facts[uint32(n)]; fact != nil {
-			return fact.at(f.asOf, f.now)
+			return fact.validAt(f.asOf, f.now)
 		}
 	}
 	return true
@@ -352,7 +355,7 @@ func (f *filter) passes(n int) bool {
 // readRecord reads the record of slot n from the disk. ok is false if it is no longer where the index has it, or cannot be read.
 func (h *shelf) readRecord(from *archive.Fetcher, n int) (r Record, ok bool, err error) {
 	one := &h.slots[n]
-	l, ok, err := from.Fetch(archive.Place{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
+	l, ok, err := from.Fetch(archive.Position{Segment: h.segments[one.segment], Offset: int64(one.offset), Size: int(one.size)})
 	if !ok || err != nil {
 		return Record{}, false, err
 	}
@@ -360,13 +363,13 @@ func (h *shelf) readRecord(from *archive.Fetcher, n int) (r Record, ok bool, err
 	if err != nil || b.ID != one.id.String() {
 		return Record{}, false, nil
 	}
-	r, err = b.record(h.name, &h.shared[one.shared].entryShared)
+	r, err = b.toRecord(h.name, &h.shared[one.shared].entryShared)
 	if err != nil {
 		return Record{}, false, nil
 	}
 	r.Count = int(one.count)
 	if one.recalled > 0 {
-		r.Recalled = timeOf(int64(one.recalled) * 1000)
+		r.Recalled = timeFromMillis(int64(one.recalled) * 1000)
 	}
 	return r, true, nil
 }
@@ -379,22 +382,26 @@ type table struct {
 	hash  func(h *shelf, n int) uint64
 }
 
-func hashID(id recordID) uint64      { return binary.LittleEndian.Uint64(id[8:]) }
+// hashID returns the last eight bytes of an id, which are random.
+func hashID(id recordID) uint64 { return binary.LittleEndian.Uint64(id[8:]) }
+
+// hashKey returns the bytes of a key, which is a digest.
 func hashKey(key archive.Key) uint64 { return binary.LittleEndian.Uint64(key[:]) }
 
-// find returns the number of the newest slot with a key that was not removed; false if there is none.
-func (t *table) find(h *shelf, key archive.Key) (int, bool) {
+// findKey returns the number of the newest slot with a key that was not removed; false if there is none.
+func (t *table) findKey(h *shelf, key archive.Key) (int, bool) {
 	t.hash = func(h *shelf, n int) uint64 { return hashKey(h.slots[n].key) }
 	return t.probe(h, hashKey(key), func(s *slot) bool { return s.key == key })
 }
 
+// findID returns the number of the slot with an id that was not removed; false if there is none.
 func (t *table) findID(h *shelf, id recordID) (int, bool) {
 	t.hash = func(h *shelf, n int) uint64 { return hashID(h.slots[n].id) }
 	return t.probe(h, hashID(id), func(s *slot) bool { return s.id == id })
 }
 
-// probe returns the first slot with a hash for which is returns true; false if there is none. Removed records are skipped.
-func (t *table) probe(h *shelf, hash uint64, is func(*slot) bool) (int, bool) {
+// probe returns the first slot with a hash for which matches returns true; false if there is none. Removed records are skipped.
+func (t *table) probe(h *shelf, hash uint64, matches func(*slot) bool) (int, bool) {
 	if len(t.slots) == 0 {
 		return 0, false
 	}
@@ -404,7 +411,7 @@ func (t *table) probe(h *shelf, hash uint64, is func(*slot) bool) (int, bool) {
 		if n < 0 {
 			return 0, false
 		}
-		if s := &h.slots[n]; s.flags&removed == 0 && is(s) {
+		if s := &h.slots[n]; s.flags&removed == 0 && matches(s) {
 			return n, true
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		for _, seg := range segments {
 			n.Bytes += limit.Bytes(seg.Size)
 		}
-		records, err := s.loadRecords(ctx, name, func(r *Record) bool {
+		_, err = s.loadRecords(ctx, name, func(r *Record) bool {
 			n.Records++
 			n.Kinds[r.Kind]++
 			if n.Oldest.IsZero() || r.Recorded.Before(n.Oldest) {
@@ -81,8 +81,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		if err != nil {
 			return Stats{}, err
 		}
-		_ = records
-		seen, err := s.vectorsOf(name).Scan(ctx, "", func(embed.Entry) {})
+		seen, err := s.vectorFile(name).Scan(ctx, "", func(embed.Entry) {})
 		if err != nil && !errors.Is(err, embed.ErrNewer) {
 			return Stats{}, err
 		}
@@ -129,7 +128,7 @@ func (s *Store) WouldGC(ctx context.Context) (Collected, error) {
 		}
 		done, err := s.archive.WouldRewrite(ctx, name, true, func(l archive.Line) ([]byte, bool) {
 			if len(rest.match.IDs) > 0 {
-				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.isBuried(&b) {
+				if b, err := decodeBody(l.Body); err == nil && b.ID != "" && s.isLineForgotten(&b) {
 					return nil, true
 				}
 			}

@@ -113,8 +113,8 @@ func (s *Store) Close() error {
 	return s.archive.Close()
 }
 
-// isOpen returns an [ErrClosed] when the store was closed, else nil. The caller holds s.mu.
-func (s *Store) isOpen() error {
+// checkOpen returns [ErrClosed] when the store was closed, else nil. The caller holds s.mu.
+func (s *Store) checkOpen() error {
 	if s.closed {
 		return ErrClosed
 	}
@@ -145,7 +145,7 @@ func (s *Store) Follow(ctx context.Context, t *Tail, each func(Record) error) er
 			t.at[name] = &archive.Cursor{}
 		}
 		var failed error
-		_, err := s.archive.Read(name, t.at[name], func(_ archive.Place, l archive.Line) error {
+		_, err := s.archive.Read(name, t.at[name], func(_ archive.Position, l archive.Line) error {
 			if failed != nil {
 				return failed
 			}
@@ -153,15 +153,15 @@ func (s *Store) Follow(ctx context.Context, t *Tail, each func(Record) error) er
 				return context.Cause(ctx)
 			}
 			b, err := decodeBody(l.Body)
-			if err != nil || b.ID == "" || s.wasForgotten(b.ID) {
+			if err != nil || b.ID == "" || s.isIDForgotten(b.ID) {
 				return nil
 			}
 			shared, err := decodeShared(l.Shared)
 			if err != nil {
 				return nil
 			}
-			r, err := b.record(name, &shared)
-			if err != nil || s.expired(&r) {
+			r, err := b.toRecord(name, &shared)
+			if err != nil || s.isExpired(&r) {
 				return nil
 			}
 			failed = each(r) // told with the next line, so that this one is behind the cursor

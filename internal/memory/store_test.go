@@ -205,7 +205,7 @@ func TestUpdateMoves(t *testing.T) {
 	id := add(t, s, memory.Record{Kind: memory.KindNote, Namespace: "project/x", Text: "the harbour opens at six"}).IDs[0]
 	got, err := s.Get(t.Context(), id, 0)
 	if err == nil {
-		err = s.Recalled(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, got...)
+		err = s.RecordUse(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, got...)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type forgotten struct {
 // readForgotten reads the tombstones that this process does not know yet.
 func (s *Store) readForgotten() error {
 	s.mu.Lock()
-	err := s.isOpen()
+	err := s.checkOpen()
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -40,10 +40,10 @@ func (s *Store) readForgotten() error {
 	if f.ids == nil {
 		f.ids, f.keys = map[string]time.Time{}, map[archive.Key]struct{}{}
 	}
-	_, err = s.archive.Read(forgottenNamespace, &f.at, func(_ archive.Place, l archive.Line) error {
+	_, err = s.archive.Read(forgottenNamespace, &f.at, func(_ archive.Position, l archive.Line) error {
 		b, err := decodeBody(l.Body)
 		if err == nil && b.ID != "" {
-			f.ids[b.ID] = timeOf(b.Recalled)
+			f.ids[b.ID] = timeFromMillis(b.Recalled)
 			f.keys[l.Key] = struct{}{}
 		}
 		return nil
@@ -78,8 +78,8 @@ func (f *forgotten) isDerived(from []string, fact *Fact) bool {
 	return ok
 }
 
-// isBuried reports whether a stored record was forgotten: by its id, by its words, or because a record that it is derived from was.
-func (s *Store) isBuried(b *entryBody) bool {
+// isLineForgotten reports whether the record in a line was forgotten: by its id, by its words, or because a record that it is derived from was.
+func (s *Store) isLineForgotten(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
 	if len(s.forgotten.ids) == 0 {
@@ -92,8 +92,8 @@ func (s *Store) isBuried(b *entryBody) bool {
 	return ok
 }
 
-// isLate reports whether a buried record lacks a tombstone for its id or for these words of it.
-func (s *Store) isLate(b *entryBody) bool {
+// lacksTombstone reports whether there is no tombstone for the id of a forgotten record, or none for these words of it.
+func (s *Store) lacksTombstone(b *entryBody) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
 	_, id := s.forgotten.ids[b.ID]
@@ -110,7 +110,7 @@ const addingLock = "adding.lock"
 // release.
 func (s *Store) lockAdding(ctx context.Context, mode filelock.Mode) (release func(), err error) {
 	s.mu.Lock()
-	err = s.isOpen()
+	err = s.checkOpen()
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -125,7 +125,8 @@ func (s *Store) lockAdding(ctx context.Context, mode filelock.Mode) (release fun
 	return func() { _ = filelock.Release(f) }, nil
 }
 
-func (s *Store) wasForgotten(id string) bool {
+// isIDForgotten reports whether there is a tombstone for the record with an id.
+func (s *Store) isIDForgotten(id string) bool {
 	s.forgotten.mu.Lock()
 	defer s.forgotten.mu.Unlock()
 	_, ok := s.forgotten.ids[id]

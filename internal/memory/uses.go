@@ -53,8 +53,9 @@ func (u *storedUse) sameReader(other *storedUse) bool {
 	return u.How == other.How && u.Client == other.Client && u.Run == other.Run && u.Conversation == other.Conversation
 }
 
-func (u *storedUse) use() Use {
-	return Use{At: timeOf(u.At), How: u.How, Client: u.Client, Run: u.Run, Conversation: u.Conversation, Words: u.Words, Score: u.Score}
+// toUse returns the use as callers get it.
+func (u *storedUse) toUse() Use {
+	return Use{At: timeFromMillis(u.At), How: u.How, Client: u.Client, Run: u.Run, Conversation: u.Conversation, Words: u.Words, Score: u.Score}
 }
 
 // addUse returns uses with u among them, the oldest first and at most MaxUses. Of several by one reader only the latest stays. It does not
@@ -74,8 +75,8 @@ func addUse(uses []storedUse, u storedUse) []storedUse {
 	return uses[max(0, len(uses)-MaxUses):]
 }
 
-// Recalled records that records were given to somebody, now, whatever use.At is. Records never recalled are evicted first.
-func (s *Store) Recalled(ctx context.Context, use Use, records ...Record) error {
+// RecordUse records that records were given to somebody, now, whatever use.At is. Records that were never given to anybody are evicted first.
+func (s *Store) RecordUse(ctx context.Context, use Use, records ...Record) error {
 	byNamespace := map[string][]string{}
 	for _, r := range records {
 		byNamespace[r.Namespace] = append(byNamespace[r.Namespace], r.ID)
@@ -108,25 +109,26 @@ func (s *Store) Uses(ctx context.Context, id string) ([]Use, error) {
 	_, uses, _, err := s.findRecord(ctx, found[0].Namespace, id)
 	out := make([]Use, 0, len(uses))
 	for _, u := range slices.Backward(uses) {
-		out = append(out, u.use())
+		out = append(out, u.toUse())
 	}
 	return out, err
 }
 
-// Given is a record with one of the times at which it was given to somebody.
-type Given struct {
+// GivenRecord is a record with one of the times at which it was given to somebody.
+type GivenRecord struct {
 	Record Record `json:"record"`
 	Use    Use    `json:"use"`
 }
 
-// GivenTo selects what was given. An empty field means no condition.
-type GivenTo struct {
+// GivenFilter selects uses of records. An empty field means no condition.
+type GivenFilter struct {
 	Run, Conversation string
 	Limit             int // (DefaultLimit), at most MaxLimit
 }
 
-// Given returns what was given to whom, the newest first, as far as it is kept: [MaxUses] times of a record that is still there.
-func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
+// Given returns the records that were given to somebody, with when and to whom, the newest first. Of each record that still exists the last [MaxUses]
+// times are known.
+func (s *Store) Given(ctx context.Context, to GivenFilter) ([]GivenRecord, error) {
 	names, err := s.Namespaces()
 	if err != nil {
 		return nil, err
@@ -139,7 +141,7 @@ func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
 	for _, name := range names {
 		uses := map[string][]storedUse{}
 		var at archive.Cursor
-		_, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
+		_, err := s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -175,7 +177,7 @@ func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
 		return cmp.Or(cmp.Compare(b.use.At, a.use.At), cmp.Compare(b.use.Score, a.use.Score), cmp.Compare(a.id, b.id))
 	})
 	wanted := min(cmp.Or(max(to.Limit, 0), DefaultLimit), MaxLimit)
-	var out []Given
+	var out []GivenRecord
 	records := map[string]map[string]Record{}
 	for _, o := range all {
 		if len(out) == wanted {
@@ -196,7 +198,7 @@ func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
 			}
 		}
 		if r, ok := records[o.namespace][o.id]; ok {
-			out = append(out, Given{r, o.use.use()})
+			out = append(out, GivenRecord{r, o.use.toUse()})
 		}
 	}
 	return out, nil
@@ -207,7 +209,7 @@ func (s *Store) Given(ctx context.Context, to GivenTo) ([]Given, error) {
 func (s *Store) removeForgotten(b *entryBody, words *Finder) (changed, keep bool) {
 	if len(b.Recall) > 0 {
 		n := len(b.Recall)
-		if b.Recall = slices.DeleteFunc(b.Recall, s.wasForgotten); len(b.Recall) == 0 {
+		if b.Recall = slices.DeleteFunc(b.Recall, s.isIDForgotten); len(b.Recall) == 0 {
 			return true, false
 		}
 		changed = len(b.Recall) < n

@@ -26,7 +26,7 @@ func TestUses(t *testing.T) {
 		t.Helper()
 		got, err := s.Get(t.Context(), id, 0)
 		if err == nil {
-			err = s.Recalled(t.Context(), use, got...)
+			err = s.RecordUse(t.Context(), use, got...)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestGiven(t *testing.T) {
 		for _, id := range ids {
 			got, err := s.Get(t.Context(), id, 0)
 			if err == nil {
-				err = s.Recalled(t.Context(), use, got...)
+				err = s.RecordUse(t.Context(), use, got...)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -109,14 +109,14 @@ func TestGiven(t *testing.T) {
 	give(memory.Use{How: memory.UseSearch, Client: "mcp", Conversation: "one"}, ships)
 	give(memory.Use{How: memory.UsePrompt, Client: "claude", Conversation: "one", Run: "run-1", Words: "harbour six", Score: 3}, harbour)
 	for _, c := range []struct {
-		to   memory.GivenTo
+		to   memory.GivenFilter
 		want string
 	}{
-		{memory.GivenTo{}, "harbour/harbour six ships/ ships/ships zeppelin"},
-		{memory.GivenTo{Limit: 1}, "harbour/harbour six"},
-		{memory.GivenTo{Run: "run-1"}, "harbour/harbour six"},
-		{memory.GivenTo{Conversation: "one"}, "harbour/harbour six ships/"},
-		{memory.GivenTo{Conversation: "three"}, ""},
+		{memory.GivenFilter{}, "harbour/harbour six ships/ ships/ships zeppelin"},
+		{memory.GivenFilter{Limit: 1}, "harbour/harbour six"},
+		{memory.GivenFilter{Run: "run-1"}, "harbour/harbour six"},
+		{memory.GivenFilter{Conversation: "one"}, "harbour/harbour six ships/"},
+		{memory.GivenFilter{Conversation: "three"}, ""},
 	} {
 		for _, s := range []*memory.Store{s, open(t, dir)} {
 			list, err := s.Given(t.Context(), c.to)
@@ -135,7 +135,7 @@ func TestGiven(t *testing.T) {
 	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{harbour, asked}}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Given(t.Context(), memory.GivenTo{})
+	list, err := s.Given(t.Context(), memory.GivenFilter{})
 	if err != nil || len(list) != 2 || list[0].Record.ID != ships || list[1].Use.Words != "" || list[1].Use.Score != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}

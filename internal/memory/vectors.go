@@ -16,8 +16,8 @@ import (
 // vectorsFile is the name of the file of vectors, beside the segments of its namespace.
 const vectorsFile = "vectors"
 
-// vectorsOf returns the file of vectors of a namespace.
-func (s *Store) vectorsOf(namespace string) embed.File {
+// vectorFile returns the file of vectors of a namespace. It may not exist.
+func (s *Store) vectorFile(namespace string) embed.File {
 	return embed.File{Root: s.archive.Root(), Name: path.Join(archive.FolderName(namespace), vectorsFile)}
 }
 
@@ -31,17 +31,17 @@ const (
 	fusionDepth = 2 * MaxLimit
 )
 
-// meaning is the question of a search as a vector, and the model that made it. A nil meaning stands for a search by words only.
-type meaning struct {
+// questionVector is the question of a search as a vector, and the model that made it. nil stands for a search by words only.
+type questionVector struct {
 	vector embed.Vector
 	model  string
 }
 
 // nearestVectors returns up to limit records that pass keeps, with the similarity of their vectors and their neighbours' to m as scores. They form
 // a heap, the worst first. The caller holds h.mu. It takes eight bytes of memory a record.
-func (h *shelf) nearestVectors(ctx context.Context, s *Store, m *meaning, q *Query, keeps func(int) bool, limit int) ([]place, error) {
+func (h *shelf) nearestVectors(ctx context.Context, s *Store, m *questionVector, q *Query, keeps func(int) bool, limit int) ([]shelfHit, error) {
 	scores := make([]float32, len(h.slots))
-	_, err := s.vectorsOf(h.name).Scan(ctx, m.model, func(e embed.Entry) {
+	_, err := s.vectorFile(h.name).Scan(ctx, m.model, func(e embed.Entry) {
 		if len(e.Values) != len(m.vector.Values) {
 			return
 		}
@@ -50,28 +50,28 @@ func (h *shelf) nearestVectors(ctx context.Context, s *Store, m *meaning, q *Que
 		}
 	})
 	scores = h.x.Spread(scores, q.Alone)
-	best := make(places, 0, limit)
+	best := make(hitHeap, 0, limit)
 	for n, score := range scores {
 		switch full := len(best) == limit; {
 		case score <= 0 || full && float64(score) <= best[0].score || !keeps(n):
 		case full:
-			best[0] = place{h, n, float64(score)}
+			best[0] = shelfHit{h, n, float64(score)}
 			heap.Fix(&best, 0)
 		default:
-			heap.Push(&best, place{h, n, float64(score)})
+			heap.Push(&best, shelfHit{h, n, float64(score)})
 		}
 	}
 	return best, err
 }
 
-// places is a heap of hits with the worst first.
-type places []place
+// hitHeap is a heap of hits with the worst first.
+type hitHeap []shelfHit
 
-func (p places) Len() int           { return len(p) }
-func (p places) Less(i, j int) bool { return p[i].score < p[j].score }
-func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *places) Push(x any)        { *p = append(*p, x.(place)) }
-func (p *places) Pop() any {
+func (p hitHeap) Len() int           { return len(p) }
+func (p hitHeap) Less(i, j int) bool { return p[i].score < p[j].score }
+func (p hitHeap) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *hitHeap) Push(x any)        { *p = append(*p, x.(shelfHit)) }
+func (p *hitHeap) Pop() any {
 	last := (*p)[len(*p)-1]
 	*p = (*p)[:len(*p)-1]
 	return last
@@ -79,15 +79,15 @@ func (p *places) Pop() any {
 
 // fuseLists joins two lists, each the best first, into one, the best first. The score of a record comes from its ranks in both. Of the passages
 // of one turn only the best counts.
-func fuseLists(words, near []place) []place {
+func fuseLists(words, near []shelfHit) []shelfHit {
 	type spot struct { // a turn of a conversation, or a record that stands in none
 		h          *shelf
 		talk, turn uint32
 	}
 	at := map[spot]int{}
-	var out []place
+	var out []shelfHit
 	var ranks []int // the best of each
-	add := func(list []place, weight float64) {
+	add := func(list []shelfHit, weight float64) {
 		rank := 0
 		seen := map[int]bool{} // spots of this list
 		for _, p := range list {
@@ -105,7 +105,7 @@ func fuseLists(words, near []place) []place {
 			case !known:
 				i = len(out)
 				at[spot{p.h, talk, turn}] = i
-				out, ranks = append(out, place{p.h, p.n, score}), append(ranks, rank)
+				out, ranks = append(out, shelfHit{p.h, p.n, score}), append(ranks, rank)
 			default:
 				if out[i].score += score; rank < ranks[i] {
 					out[i].n, ranks[i] = p.n, rank
@@ -116,22 +116,22 @@ func fuseLists(words, near []place) []place {
 	}
 	add(words, 1)
 	add(near, meaningWeight)
-	sorting.StableBy(out, func(a, b place) int { return cmp.Compare(b.score, a.score) }) // of equals, those by words first
+	sorting.StableBy(out, func(a, b shelfHit) int { return cmp.Compare(b.score, a.score) }) // of equals, those by words first
 	return out
 }
 
 // pruneVectors removes the vectors of records that no longer exist from the disk, also in a process that makes no vectors.
 func (s *Store) pruneVectors(ctx context.Context, name string) error {
-	f := s.vectorsOf(name)
+	f := s.vectorFile(name)
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, os.ErrNotExist) {
-		_, err := f.Keep(ctx, func(embed.Key) bool { return true })
+		_, err := f.Prune(ctx, func(embed.Key) bool { return true })
 		return err
 	}
 	live := map[recordID]uint16{}
 	dropped := map[recordID]bool{}
 	var at archive.Cursor
-	if _, err := s.archive.Read(name, &at, func(_ archive.Place, l archive.Line) error {
-		b, err := readBody(l.Body)
+	if _, err := s.archive.Read(name, &at, func(_ archive.Position, l archive.Line) error {
+		b, err := decodeInPlace(l.Body)
 		if err != nil {
 			return nil
 		}
@@ -140,14 +140,14 @@ func (s *Store) pruneVectors(ctx context.Context, name string) error {
 				dropped[id] = true
 			}
 		}
-		if id, err := parseID(b.ID); err == nil && !s.wasForgotten(b.ID) {
+		if id, err := parseID(b.ID); err == nil && !s.isIDForgotten(b.ID) {
 			live[id] = max(live[id], uint16(b.Version))
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	_, err := f.Keep(ctx, func(k embed.Key) bool {
+	_, err := f.Prune(ctx, func(k embed.Key) bool {
 		version, ok := live[k.ID]
 		return ok && version == k.Version && !dropped[k.ID]
 	})
@@ -162,7 +162,7 @@ func (s *Store) DropVectors(ctx context.Context) error {
 	}
 	var errs []error
 	for _, name := range names {
-		_, err := s.vectorsOf(name).Keep(ctx, func(embed.Key) bool { return false })
+		_, err := s.vectorFile(name).Prune(ctx, func(embed.Key) bool { return false })
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -35,10 +35,10 @@ func (h *shelf) saidIn(times []span) func(doc int) bool {
 	}
 }
 
-// timesOf returns the times that a question names in English: days (25 May 2022, May 25th, 2022-05-25), months (May 2022, in May) and years
-// (in 2022), or if there is none of these, yesterday and the last week, month and year; nil for none. A day or month without a year is the
-// last one that has begun by now; days begin and end in the time zone of now.
-func timesOf(text string, now time.Time) (times []span) {
+// parseTimes returns the times that a question names in English: days (25 May 2022, May 25th, 2022-05-25), months (May 2022, in May) and years (in
+// 2022), or if there is none of these, yesterday and the last week, month and year; nil for none. A day or month without a year is the last one that
+// has begun by now; days begin and end in the time zone of now.
+func parseTimes(text string, now time.Time) (times []span) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:()[]?!\"'’", r) })
 	for i, w := range words {
 		words[i] = strings.ToLower(strings.Trim(w, "."))
@@ -65,23 +65,23 @@ func timesOf(text string, now time.Time) (times []span) {
 			}
 		}
 		introduced := introducesTime(at(i - 1))
-		if year := yearOf(words[i]); year > 0 && introduced {
+		if year := parseYear(words[i]); year > 0 && introduced {
 			add(date(year, time.January, 1), 1, 0, 0)
 			continue
 		}
-		month := monthOf(words[i])
+		month := parseMonth(words[i])
 		if month == 0 {
 			continue
 		}
-		day := dayOf(at(i - 1))
+		day := parseDay(at(i - 1))
 		if day == 0 && at(i-1) == "of" { // the 25th of May
-			day = dayOf(at(i - 2))
+			day = parseDay(at(i - 2))
 		}
-		if next := dayOf(at(i + 1)); day == 0 && next > 0 {
+		if next := parseDay(at(i + 1)); day == 0 && next > 0 {
 			i, day = i+1, next
 			words[i] = "" // it is not that of a month behind it too
 		}
-		year := yearOf(at(i + 1))
+		year := parseYear(at(i + 1))
 		switch {
 		case year > 0:
 			i++
@@ -127,8 +127,8 @@ func introducesTime(word string) bool {
 	return false
 }
 
-// monthOf returns the month that a word in lower case names, 0 for none.
-func monthOf(word string) time.Month {
+// parseMonth returns the month that a word in lower case names, 0 for none.
+func parseMonth(word string) time.Month {
 	switch word {
 	case "january", "jan":
 		return time.January
@@ -158,8 +158,8 @@ func monthOf(word string) time.Month {
 	return 0
 }
 
-// dayOf returns the day of the month that a word means (25, 25th), 0 for any other word.
-func dayOf(word string) int {
+// parseDay returns the day of the month that a word means (25, 25th), 0 for any other word.
+func parseDay(word string) int {
 	if n := len(word); n > 2 {
 		switch word[n-2:] {
 		case "st", "nd", "rd", "th":
@@ -172,8 +172,8 @@ func dayOf(word string) int {
 	return 0
 }
 
-// yearOf returns the year from 1970 to 2199 that a word of four digits means, 0 for any other word.
-func yearOf(word string) int {
+// parseYear returns the year from 1970 to 2199 that a word of four digits means, 0 for any other word.
+func parseYear(word string) int {
 	if n := parseDigits(word); len(word) == 4 && 1970 <= n && n < 2200 {
 		return n
 	}

@@ -35,7 +35,7 @@ func TestTimesThatQuestionsName(t *testing.T) {
 		"": "",
 	} {
 		var got []string
-		for _, s := range timesOf(question, asked) {
+		for _, s := range parseTimes(question, asked) {
 			day := func(ms int64) string {
 				at := time.UnixMilli(ms).In(asked.Location())
 				if h, m, s := at.Clock(); h+m+s != 0 {
@@ -55,7 +55,7 @@ func FuzzTimesOfAQuestion(f *testing.F) {
 	f.Add("between 25th of May and may 2022-05-25, last week")
 	f.Add("May 31 31 May of in 1970 2199-12-31")
 	f.Fuzz(func(t *testing.T, question string) {
-		times := timesOf(question, asked)
+		times := parseTimes(question, asked)
 		if len(times) > maxTimes || slices.ContainsFunc(times, func(s span) bool { return s.from >= s.until }) {
 			t.Errorf("%q names %v", question, times)
 		}

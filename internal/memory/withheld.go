@@ -31,9 +31,9 @@ type Withheld struct {
 	At time.Time `json:"at"`
 }
 
-// withheldBody is a line about a record that was taken back, or is given again. Of those about one record the latest counts: they may lie in several
+// withheldLine is a line about a record that was taken back, or is given again. Of those about one record the latest counts: they may lie in several
 // segments, which are read in no order.
-type withheldBody struct {
+type withheldLine struct {
 	ID    string      `json:"id"`
 	At    int64       `json:"r"`           // milliseconds since 1970
 	Terms []byte      `json:"t,omitempty"` // eight bytes of a keyed digest each
@@ -81,7 +81,7 @@ func (s *Store) Withhold(ctx context.Context, id string) error {
 	for _, t := range about.terms {
 		terms = binary.LittleEndian.AppendUint64(terms, t)
 	}
-	return s.appendWithheld(ctx, withheldBody{ID: id, At: max(s.o.Clock().UnixMilli(), again+1), Terms: terms, Fact: about.fact})
+	return s.appendWithheld(ctx, withheldLine{ID: id, At: max(s.o.Clock().UnixMilli(), again+1), Terms: terms, Fact: about.fact})
 }
 
 // GiveAgain undoes [Store.Withhold]. A record that was not taken back is an [ErrNotFound].
@@ -95,16 +95,16 @@ func (s *Store) GiveAgain(ctx context.Context, id string) error {
 	if !known {
 		return fmt.Errorf("%w that was taken back: %s", ErrNotFound, id)
 	}
-	return s.appendWithheld(ctx, withheldBody{ID: id, At: max(s.o.Clock().UnixMilli(), mark.at), Again: true})
+	return s.appendWithheld(ctx, withheldLine{ID: id, At: max(s.o.Clock().UnixMilli(), mark.at), Again: true})
 }
 
 // appendWithheld writes an entry about a record that was taken back or given again, and reads it back. It is on the disk when this returns.
-func (s *Store) appendWithheld(ctx context.Context, b withheldBody) error {
+func (s *Store) appendWithheld(ctx context.Context, b withheldLine) error {
 	body, err := marshalPlain(b)
 	if err != nil {
 		return err
 	}
-	if err := s.archive.Append(ctx, withheldNamespace, true, archive.Line{Key: s.digestOf("withheld", b.ID), Body: body}); err != nil {
+	if err := s.archive.Append(ctx, withheldNamespace, true, archive.Line{Key: s.digest("withheld", b.ID), Body: body}); err != nil {
 		return err
 	}
 	return s.readWithheld()
@@ -119,7 +119,7 @@ func (s *Store) Withheld() ([]Withheld, error) {
 	defer s.withheld.mu.Unlock()
 	out := []Withheld{}
 	for id, about := range s.withheld.marks {
-		out = append(out, Withheld{id, timeOf(about.at)})
+		out = append(out, Withheld{id, timeFromMillis(about.at)})
 	}
 	sorting.By(out, func(a, b Withheld) int { return b.At.Compare(a.At) })
 	return out, nil
@@ -157,8 +157,8 @@ func (s *Store) readWithheld() error {
 	defer w.mu.Unlock()
 	for range 2 {
 		marks, again, fresh := w.marks, w.again, false
-		seen, err := s.archive.Read(withheldNamespace, &w.at, func(_ archive.Place, l archive.Line) error {
-			var b withheldBody
+		seen, err := s.archive.Read(withheldNamespace, &w.at, func(_ archive.Position, l archive.Line) error {
+			var b withheldLine
 			if json.Unmarshal(l.Body, &b) != nil || b.ID == "" {
 				return nil // of a newer version
 			}
@@ -204,7 +204,7 @@ func (s *Store) pruneWithheld(ctx context.Context) error {
 	s.withheld.mu.Unlock()
 	stale := map[string]bool{} // whose lines go now; what undid them stays until the next time, because a crash may leave some of them
 	_, err := s.archive.Rewrite(ctx, withheldNamespace, true, func(l archive.Line) ([]byte, bool) {
-		var b withheldBody
+		var b withheldLine
 		if json.Unmarshal(l.Body, &b) != nil || b.ID == "" {
 			return l.Body, false
 		}
@@ -212,7 +212,7 @@ func (s *Store) pruneWithheld(ctx context.Context) error {
 		switch {
 		case b.Again && (counts || stale[b.ID]):
 			return l.Body, false
-		case !counts || mark.at != b.At || s.wasForgotten(b.ID):
+		case !counts || mark.at != b.At || s.isIDForgotten(b.ID):
 			stale[b.ID] = true
 			return nil, true
 		}
@@ -244,17 +244,18 @@ func (s *Store) subjectOf(r *Record) subject {
 			return
 		}
 		seen[string(term)] = true
-		key := s.digestOf("term", string(term))
+		key := s.digest("term", string(term))
 		out.terms = append(out.terms, binary.LittleEndian.Uint64(key[:]))
 	})
 	slices.Sort(out.terms)
 	if r.Fact != nil {
 		plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-		out.fact = s.digestOf("subject", plain(r.Fact.Subject), plain(r.Fact.Attribute))
+		out.fact = s.digest("subject", plain(r.Fact.Subject), plain(r.Fact.Attribute))
 	}
 	return out
 }
 
+// equalTerms reports whether a and b have the same terms, at least one.
 func equalTerms(a, b []uint64) bool { return len(a) > 0 && slices.Equal(a, b) }
 
 // sameSubject reports whether two texts are nearly the same, or about the same subject: at least half of all their terms are in both, or all of one

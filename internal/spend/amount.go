@@ -20,18 +20,19 @@ type Amount struct {
 	Cost, Plan float64
 }
 
-// add adds an amount that is one; no usage of a provider makes a sum smaller, or no number.
+// add adds b, unless that is negative or no number: no usage of a provider makes a sum smaller.
 func (a *Amount) add(b Amount) {
-	if b.valid() {
+	if b.isValid() {
 		*a = Amount{a.Tokens + b.Tokens, a.Cost + b.Cost, a.Plan + b.Plan}
 	}
 }
 
-// valid reports whether an amount can be one: numbers, none of them negative or endless.
-func (a *Amount) valid() bool {
+// isValid reports whether all numbers of an amount are finite and not negative.
+func (a *Amount) isValid() bool {
 	return a.Tokens >= 0 && a.Cost >= 0 && a.Plan >= 0 && !math.IsInf(a.Cost, 0) && !math.IsInf(a.Plan, 0)
 }
 
+// subtract takes b off; what would become negative becomes 0.
 func (a *Amount) subtract(b Amount) {
 	*a = Amount{max(a.Tokens-b.Tokens, 0), max(a.Cost-b.Cost, 0), max(a.Plan-b.Plan, 0)}
 }
@@ -85,15 +86,15 @@ func (o *Over) Error() string {
 	u := UnitOf(o.Name)
 	switch o.Name {
 	case LimitTokens:
-		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", u.Words(o.Max), u.Words(o.Used), o.raise(u))
+		return fmt.Sprintf("this run may use %s tokens and has used %s (tokens_max); %s", u.Words(o.Max), u.Words(o.Used), o.raiseHint(u))
 	case LimitCost:
-		return fmt.Sprintf("this run may spend %s and has spent %s (cost_max); %s", u.Words(o.Max), u.Words(o.Used), o.raise(u))
+		return fmt.Sprintf("this run may spend %s and has spent %s (cost_max); %s", u.Words(o.Max), u.Words(o.Used), o.raiseHint(u))
 	case LimitQuota:
 		return fmt.Sprintf("%s of the plan's window of %s are used, and this run leaves the rest to others at %s (quota_max)%s; %s",
-			u.Words(o.Used), o.Window, u.Words(o.Max), o.until(), o.raise(u))
+			u.Words(o.Used), o.Window, u.Words(o.Max), o.formatReset(), o.raiseHint(u))
 	}
 	return fmt.Sprintf("%s may be spent%s and %s are (%s)%s; to go on before it begins anew%s, raise it in the configuration: plimsoll config explain %s",
-		limit.Dollars(o.Max), periods[o.Name], limit.Dollars(o.Used), o.Name, o.spenders(), o.until(), o.Name)
+		limit.Dollars(o.Max), periods[o.Name], limit.Dollars(o.Used), o.Name, o.spenders(), o.formatReset(), o.Name)
 }
 
 // spenders returns a clause that names the hosts that have spent the most of a budget; "" if the budget is of one host only.
@@ -112,14 +113,16 @@ var periods = map[string]string{
 	BudgetDay: " a day", BudgetMonth: " a month", BudgetProjectDay: " a day in this project", BudgetProjectMonth: " a month in this project",
 }
 
-func (o *Over) until() string {
+// formatReset returns when the limit begins anew, in parentheses with a blank before them; "" if that is not known.
+func (o *Over) formatReset() string {
 	if o.Reset.IsZero() {
 		return ""
 	}
 	return " (" + o.Reset.Local().Format("2 Jan 15:04") + ")"
 }
 
-func (o *Over) raise(u Unit) string {
+// raiseHint returns the command that lets the same conversation go on.
+func (o *Over) raiseHint(u Unit) string {
 	return fmt.Sprintf("to let the same conversation go on: plimsoll raise %s --%s %s", cmp.Or(o.Run, "RUN"), u.Flag, u.More(o.Max))
 }
 
@@ -178,8 +181,8 @@ func UnitOf(name string) Unit {
 	return Unit{Unit: "micro-dollars", may: "that may be spent" + periods[name], Words: limit.Dollars, Number: money}
 }
 
-// Words returns a sentence that says which limit was reached how far, what happens next, and, for a budget, where it is set.
-func (l Line) Words() string {
+// Sentence returns a sentence that says which limit was reached how far, what happens next, and, for a budget, where it is set.
+func (l Line) Sentence() string {
 	u := UnitOf(l.Name)
 	text := fmt.Sprintf("%s of the %s %s are used (%s)", u.Words(l.Used), u.Words(l.Max), u.may, l.Name)
 	if l.Hard {

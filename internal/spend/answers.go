@@ -22,9 +22,8 @@ type Answers struct {
 	read, input float64
 }
 
-// Seen counts an answer of output tokens, whose request had input tokens, read of them from a cache. Later answers weigh more than earlier
-// ones.
-func (a *Answers) Seen(output, input, read int64) {
+// AddAnswer counts an answer of output tokens, whose request had input tokens, read of them from a cache. Later answers weigh more than earlier ones.
+func (a *Answers) AddAnswer(output, input, read int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts.add(output, 1)
@@ -33,15 +32,15 @@ func (a *Answers) Seen(output, input, read int64) {
 	a.input, a.read = keep*a.input+float64(max(input, 0)), keep*a.read+float64(min(max(read, 0), input))
 }
 
-// Known adds n answers of former runs of which 99 of a hundred had at most p99 tokens.
-func (a *Answers) Known(n uint32, p99 int64) {
+// AddFormer adds n answers of former runs of which 99 of a hundred had at most p99 tokens.
+func (a *Answers) AddFormer(n uint32, p99 int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts.add(p99, n)
 }
 
-// New returns the size that 99 of a hundred answers of this run do not pass, and their number.
-func (a *Answers) New() (tokens int64, n uint32) {
+// OwnP99 returns the size that 99 of a hundred answers of this run do not pass, and their number.
+func (a *Answers) OwnP99() (tokens int64, n uint32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.own.p99(), a.own.n
@@ -60,8 +59,9 @@ type sizes struct {
 	n      uint32
 }
 
+// add counts n answers of this size.
 func (s *sizes) add(tokens int64, n uint32) {
-	s.counts[bucket(tokens)] += n
+	s.counts[sizeBucket(tokens)] += n
 	s.n += n
 }
 
@@ -77,9 +77,9 @@ func (s *sizes) p99() int64 {
 	return 0
 }
 
-// expect returns the tokens and the cost that a request will probably use: the 99th percentile of the output so far, or a fixed size while
-// too few answers were seen, and the usual part of the input from a cache. The cost is 0 if the price is not known.
-func (a *Answers) expect(r Request) Amount {
+// expectedUse returns the tokens and the cost that a request will probably use: the 99th percentile of the output so far, or a fixed size while too
+// few answers were seen, and the usual part of the input from a cache. The cost is 0 if the price is not known.
+func (a *Answers) expectedUse(r Request) Amount {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	output, cached := int64(expected), 0.0
@@ -106,7 +106,8 @@ func (a *Answers) expect(r Request) Amount {
 	return want
 }
 
-func bucket(tokens int64) int {
+// sizeBucket returns the index at which an answer of so many tokens is counted.
+func sizeBucket(tokens int64) int {
 	if tokens < 1 {
 		return 0
 	}

@@ -40,8 +40,10 @@ type Budget struct {
 	Plan bool
 }
 
-// Any reports whether the budget bounds anything.
-func (b Budget) Any() bool { return b.Day > 0 || b.Month > 0 || b.ProjectDay > 0 || b.ProjectMonth > 0 }
+// IsSet reports whether the budget bounds anything.
+func (b Budget) IsSet() bool {
+	return b.Day > 0 || b.Month > 0 || b.ProjectDay > 0 || b.ProjectMonth > 0
+}
 
 // Book keeps what was spent by day, month and project, for all processes of a user. Each process has a record of its own in it, which it
 // changes without a lock; once it has ended another one adds that to the sum of its project's month. It is safe for concurrent use.
@@ -69,27 +71,29 @@ var ErrBook = errors.New("the budget can't be held")
 // OpenBook returns the book in a directory for the runs of a project; nil where the budget bounds nothing. Nothing is read before the first
 // request.
 func OpenBook(dir, project string, b Budget) *Book {
-	if !b.Any() {
+	if !b.IsSet() {
 		return nil
 	}
 	owner := admission.Self()
-	return &Book{path: filepath.Join(dir, "book"), project: projectOf(project), budget: b, owner: owner, boot: hash(owner.Boot), now: time.Now, own: -1}
+	return &Book{path: filepath.Join(dir, "book"), project: hashProject(project), budget: b, owner: owner, boot: hash(owner.Boot), now: time.Now, own: -1}
 }
 
+// hash returns the FNV-1a hash of a text.
 func hash(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s))
 	return h.Sum64()
 }
 
-func dateOf(t time.Time) (month, day uint32) {
+// splitDate returns the local month and day of a time, as 202611 and 20261129.
+func splitDate(t time.Time) (month, day uint32) {
 	y, m, d := t.Local().Date()
 	month = uint32(100*y + int(m))
 	return month, 100*month + uint32(d)
 }
 
-// fault says that the book could not be read or written, and what to do.
-func (b *Book) fault(err error) error {
+// bookError returns an [ErrBook] with the path, the cause and what to do.
+func (b *Book) bookError(err error) error {
 	way := "mend that, or take the budget out of the configuration"
 	if errors.Is(err, errDamaged) {
 		way = "to begin with nothing spent, move it away; plimsoll spend tells what was"
@@ -107,7 +111,7 @@ func (b *Book) Close() {
 	entered := b.own >= 0
 	if entered {
 		b.row.pid = 0
-		_ = b.write(b.own, b.row)
+		_ = b.writeRecord(b.own, b.row)
 	}
 	b.own = -1
 	b.mu.Unlock()
@@ -122,8 +126,8 @@ func (b *Book) Close() {
 	b.file = nil
 }
 
-// write writes record i to the file, without a sync.
-func (b *Book) write(i int, r record) error {
+// writeRecord writes record i to the file, without a sync.
+func (b *Book) writeRecord(i int, r record) error {
 	var text [recordSize]byte
 	r.encode(text[:])
 	if b.fail != nil {
@@ -135,9 +139,9 @@ func (b *Book) write(i int, r record) error {
 	return err
 }
 
-// read returns all records of the file. Other processes may be writing theirs, so a record whose checksum is wrong is read again, up to
-// three times.
-func (b *Book) read() ([]record, error) {
+// readRecords returns all records of the file. Other processes may be writing theirs, so a record whose checksum is wrong is read again, up to three
+// times.
+func (b *Book) readRecords() ([]record, error) {
 	var err error
 	for range 3 {
 		var info fs.FileInfo
@@ -160,8 +164,8 @@ func (b *Book) read() ([]record, error) {
 	return nil, err
 }
 
-// readOne returns record i as it is now.
-func (b *Book) readOne(i int) (record, error) {
+// readRecord returns record i as it is now.
+func (b *Book) readRecord(i int) (record, error) {
 	var text [recordSize]byte
 	if _, err := b.file.ReadAt(text[:], int64(i+1)*recordSize); err != nil {
 		return record{}, err
@@ -169,16 +173,16 @@ func (b *Book) readOne(i int) (record, error) {
 	return decodeRecord(text[:])
 }
 
-// enter gives this process a record for the month, if it has none yet. It opens or creates the book, and adds up records that ended
-// processes, and this one in the month before, have left.
-func (b *Book) enter(ctx context.Context, month, day uint32) error {
+// ensureRecord gives this process a record for the month, if it has none yet. It opens or creates the book, and adds up records that ended processes,
+// and this one in the month before, have left.
+func (b *Book) ensureRecord(ctx context.Context, month, day uint32) error {
 	if b.own >= 0 && b.row.month == month {
 		return nil
 	}
-	return b.locked(ctx, func(p *page) error {
+	return b.whileLocked(ctx, func(p *page) error {
 		if b.own >= 0 { // of another month: the next one to look adds it up
 			b.row.pid = 0
-			if err := b.write(b.own, b.row); err != nil {
+			if err := b.writeRecord(b.own, b.row); err != nil {
 				return err
 			}
 			b.own = -1
@@ -208,19 +212,19 @@ type page struct {
 	records []record
 }
 
-// locked calls f with all records while no other process can lock the book. It opens the book if needed, and first finishes payments that a
+// whileLocked calls f with all records while no other process can lock the book. It opens the book if needed, and first finishes payments that a
 // process did not finish before it died.
-func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
+func (b *Book) whileLocked(ctx context.Context, f func(p *page) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	return filelock.While(ctx, b.path+".lock", func() (err error) {
 		if b.file == nil {
-			if err := b.open(); err != nil {
+			if err := b.openFile(); err != nil {
 				return err
 			}
 		}
 		p := &page{b: b}
-		if p.records, err = b.read(); err != nil {
+		if p.records, err = b.readRecords(); err != nil {
 			return err
 		}
 		for i, r := range p.records {
@@ -234,8 +238,8 @@ func (b *Book) locked(ctx context.Context, f func(p *page) error) error {
 	})
 }
 
-// open opens the file, or creates it with free records. A new file gets its name only once it is complete.
-func (b *Book) open() error {
+// openFile opens the file, or creates it with free records. A new file gets its name only once it is complete.
+func (b *Book) openFile() error {
 	f, err := statefile.Open(b.path, os.O_RDWR, 0)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		b.file = f
@@ -265,19 +269,20 @@ func (b *Book) open() error {
 	return nil
 }
 
+// write writes record i to the file and to the page.
 func (p *page) write(i int, r record) error {
-	if err := p.b.write(i, r); err != nil {
+	if err := p.b.writeRecord(i, r); err != nil {
 		return err
 	}
 	p.records[i] = r
 	return nil
 }
 
-// freeRecord returns the index of a free record, or of a share of an earlier month. If there is none it extends the file or, in a full book, returns the sum of the oldest month
-// before this one, which is then overwritten. A book full of others is an error.
+// freeRecord returns the index of a free record, or of a share of an earlier month. If there is none it extends the file or, in a full book, returns
+// the sum of the oldest month before this one, which is then overwritten. It is an error if a full book has no such record.
 func (p *page) freeRecord() (int, error) {
 	oldest, month := -1, uint32(0)
-	now, _ := dateOf(p.b.now())
+	now, _ := splitDate(p.b.now())
 	for i := range p.records {
 		switch r := &p.records[i]; {
 		case r.kind == recordFree, r.kind == recordShare && r.month < now:
@@ -309,10 +314,10 @@ func (p *page) addUpEnded() (found bool, err error) {
 		}
 		found = true
 		// It may have written between the look at its record and its end.
-		if r, err = p.b.readOne(i); err != nil {
+		if r, err = p.b.readRecord(i); err != nil {
 			return found, err
 		}
-		s, err := p.sumOf(r.project, r.month, r.day)
+		s, err := p.findOrCreateSum(r.project, r.month, r.day)
 		if err != nil {
 			return found, err
 		}
@@ -346,7 +351,7 @@ func (b *Book) isAbandoned(r *record) bool {
 // finishPayment adds payment i to the sum of its project and month and frees the record. If that was done before and only the freeing is missing,
 // which the number of the sum shows, it adds nothing.
 func (p *page) finishPayment(i int, r record) error {
-	s, err := p.sumOf(r.project, r.month, r.day)
+	s, err := p.findOrCreateSum(r.project, r.month, r.day)
 	if err != nil {
 		return err
 	}
@@ -366,8 +371,8 @@ func (p *page) finishPayment(i int, r record) error {
 	return p.write(i, record{})
 }
 
-// sumOf returns the index of the record with the sum of a project's month, and creates that record if there is none.
-func (p *page) sumOf(project projectID, month, day uint32) (int, error) {
+// findOrCreateSum returns the index of the record with the sum of a project's month, and creates that record if there is none.
+func (p *page) findOrCreateSum(project projectID, month, day uint32) (int, error) {
 	i := slices.IndexFunc(p.records, func(r record) bool { return r.kind == recordSum && r.month == month && r.project == project })
 	if i >= 0 {
 		return i, nil

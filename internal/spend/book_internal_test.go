@@ -278,7 +278,7 @@ func FuzzBook(f *testing.F) {
 		h.settle(&Amount{Cost: 1})
 	}
 	b.team = &teamwork{} // so that shares count
-	if err := b.locked(f.Context(), func(p *page) error {
+	if err := b.whileLocked(f.Context(), func(p *page) error {
 		return p.setShare(&account{month: 202611, day: 20261129, share: share{Granted: 3, Published: 4, Told: 1, Others: 2, Max: 5, Left: 1, Hosts: 2, Returned: true, At: 9, Lowered: 8}})
 	}); err != nil {
 		f.Fatal(err)

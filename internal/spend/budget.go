@@ -50,8 +50,8 @@ const (
 	nearLine     = 0.2
 )
 
-// money returns what of an amount counts against the budget.
-func (b *Book) money(a Amount) float64 {
+// costOf returns how much of an amount counts against the budget, in dollars.
+func (b *Book) costOf(a Amount) float64 {
 	if b.budget.Plan {
 		return a.Cost + a.Plan
 	}
@@ -67,7 +67,7 @@ func (b *Book) firstBudget() string { return b.accounts(nil)[0].name }
 // accounts returns the budgets that are set, with what is spent and held of them according to these records. A day that has not come yet,
 // after a clock was set back, counts as today: too much rather than too little.
 func (b *Book) accounts(records []record) []account {
-	month, day := dateOf(b.now())
+	month, day := splitDate(b.now())
 	y, m, d := b.now().Local().Date()
 	tomorrow, next := time.Date(y, m, d+1, 0, 0, 0, 0, time.Local), time.Date(y, m+1, 1, 0, 0, 0, 0, time.Local)
 	all := []account{
@@ -101,9 +101,9 @@ func (b *Book) accounts(records []record) []account {
 		if n, ok := numbers[r.project]; r.kind == recordPayment && ok && n != r.number {
 			continue // its sum has it
 		}
-		today, whole, held := 0.0, b.money(r.amount), b.money(r.held)
+		today, whole, held := 0.0, b.costOf(r.amount), b.costOf(r.held)
 		if r.day >= day {
-			today = b.money(r.today)
+			today = b.costOf(r.today)
 		}
 		if r.month != month {
 			today, whole = 0, 0
@@ -132,11 +132,11 @@ func (b *Book) accounts(records []record) []account {
 // currentAccounts returns the budgets with what all processes have spent and hold. The records of others are read again if exact is set, if they were
 // read too long ago, or if a budget is near its limit.
 func (b *Book) currentAccounts(want float64, exact bool) ([]account, error) {
-	_, day := dateOf(b.now())
+	_, day := splitDate(b.now())
 	own := b.accounts([]record{b.row})
 	if !exact && b.seen.day == day && b.now().Sub(b.seen.at) < restOfOthers && b.now().After(b.seen.at.Add(-restOfOthers)) {
 		far := true
-		b.seen.addTo(own)
+		b.seen.addSums(own)
 		for i := range own {
 			a := &own[i]
 			far = far && a.total()+a.held+want < a.max*(1-nearLine) && (b.team == nil || a.spent+a.held+ahead*want <= a.share.Granted)
@@ -146,7 +146,7 @@ func (b *Book) currentAccounts(want float64, exact bool) ([]account, error) {
 		}
 		own = b.accounts([]record{b.row})
 	}
-	records, err := b.read()
+	records, err := b.readRecords()
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +154,12 @@ func (b *Book) currentAccounts(want float64, exact bool) ([]account, error) {
 		records[b.own] = record{}
 	}
 	b.seen = others{b.now(), day, b.accounts(records)}
-	b.seen.addTo(own)
+	b.seen.addSums(own)
 	return own, nil
 }
 
-func (o *others) addTo(own []account) {
+// addSums adds the sums of the other processes to the accounts of this one, and sets their shares. Both lists are of the same budgets.
+func (o *others) addSums(own []account) {
 	for i, a := range o.accounts {
 		own[i].spent, own[i].held, own[i].share = own[i].spent+a.spent, own[i].held+a.held, a.share
 	}
@@ -175,51 +176,51 @@ type bookHold struct {
 func (b *Book) holdAmount(ctx context.Context, want Amount) (h *bookHold, name string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	month, day := dateOf(b.now())
-	if err := b.enter(ctx, month, day); err != nil {
-		return nil, "", b.fault(err)
+	month, day := splitDate(b.now())
+	if err := b.ensureRecord(ctx, month, day); err != nil {
+		return nil, "", b.bookError(err)
 	}
 	if b.team != nil {
 		b.team.startOnce(b)
 	}
-	name, err = b.allows(want, false)
+	name, err = b.checkBudgets(want, false)
 	if errors.Is(err, errWait) { // for the living only
 		found := false
-		if err := b.locked(ctx, func(p *page) (err error) { found, err = p.addUpEnded(); return err }); err != nil {
-			return nil, "", b.fault(err)
+		if err := b.whileLocked(ctx, func(p *page) (err error) { found, err = p.addUpEnded(); return err }); err != nil {
+			return nil, "", b.bookError(err)
 		}
 		if found {
-			name, err = b.allows(want, true)
+			name, err = b.checkBudgets(want, true)
 		}
 	}
 	if _, over := errors.AsType[*Over](err); over || errors.Is(err, errWait) {
 		return nil, name, err
 	}
 	if err != nil {
-		return nil, "", b.fault(err)
+		return nil, "", b.bookError(err)
 	}
 	before := b.row
 	b.row.held.add(want)
-	if err := b.store(day); err != nil {
+	if err := b.storeRecord(day); err != nil {
 		b.row = before
-		return nil, "", b.fault(err)
+		return nil, "", b.bookError(err)
 	}
 	return &bookHold{b, want}, "", nil
 }
 
-// store writes this process's record, of the day.
-func (b *Book) store(day uint32) error {
+// storeRecord writes this process's record, with this as its day.
+func (b *Book) storeRecord(day uint32) error {
 	if day > b.row.day {
 		b.row.day, b.row.today = day, Amount{}
 	}
 	b.row.since = uint64(b.now().Unix())
-	return b.write(b.own, b.row)
+	return b.writeRecord(b.own, b.row)
 }
 
-// allows returns nil if want fits into all budgets, the [*Over] of a budget that is used up, or errWait with the name of a budget whose
-// rest is held by others or has to be asked of the team.
-func (b *Book) allows(want Amount, exact bool) (name string, err error) {
-	money := b.money(want)
+// checkBudgets returns nil if want fits into all budgets, the [*Over] of a budget that is used up, or errWait with the name of a budget whose rest is
+// held by others or has to be asked of the team.
+func (b *Book) checkBudgets(want Amount, exact bool) (name string, err error) {
+	money := b.costOf(want)
 	if money <= 0 {
 		return "", nil
 	}
@@ -233,7 +234,7 @@ func (b *Book) allows(want Amount, exact bool) (name string, err error) {
 		case b.team != nil && b.mustAskTeam(a, money):
 			name, err = a.name, errWait
 		case a.total() >= a.max:
-			return a.name, &Over{Name: a.name, Used: a.total(), Max: a.max, Reset: a.reset, Hosts: b.spenders(a.name)}
+			return a.name, &Over{Name: a.name, Used: a.total(), Max: a.max, Reset: a.reset, Hosts: b.topSpenders(a.name)}
 		case a.held > 0 && a.spent+a.held+money > a.share.Granted, a.spent >= a.share.Granted:
 			name, err = a.name, errWait
 		}
@@ -251,7 +252,7 @@ func (h *bookHold) settle(a *Amount) []Line {
 	if b.own < 0 {
 		return nil
 	}
-	_, day := dateOf(b.now())
+	_, day := splitDate(b.now())
 	if day > b.row.day {
 		b.row.day, b.row.today = day, Amount{}
 	}
@@ -260,7 +261,7 @@ func (h *bookHold) settle(a *Amount) []Line {
 		b.row.amount.add(*a)
 		b.row.today.add(*a)
 	}
-	if b.store(day) != nil || a == nil {
+	if b.storeRecord(day) != nil || a == nil {
 		return nil
 	}
 	accounts, err := b.currentAccounts(0, false)
@@ -270,18 +271,18 @@ func (h *bookHold) settle(a *Amount) []Line {
 	for _, a := range accounts {
 		if a.total() >= SoftLine*a.max {
 			var lines []Line
-			_ = b.locked(context.Background(), func(p *page) (err error) { lines, err = p.reached(); return err })
+			_ = b.whileLocked(context.Background(), func(p *page) (err error) { lines, err = p.takeReachedLines(); return err })
 			return lines
 		}
 	}
 	return nil
 }
 
-// reached returns the lines of the budgets that were reached and not told of yet, and records in the book that they are told, so that no
+// takeReachedLines returns the lines of the budgets that were reached and not told of yet, and records in the book that they are told, so that no
 // other process tells of them.
-func (p *page) reached() (lines []Line, err error) {
-	month, day := dateOf(p.b.now())
-	own, err := p.sumOf(p.b.project, month, day)
+func (p *page) takeReachedLines() (lines []Line, err error) {
+	month, day := splitDate(p.b.now())
+	own, err := p.findOrCreateSum(p.b.project, month, day)
 	if err != nil {
 		return nil, err
 	}
@@ -329,22 +330,22 @@ func (p *page) reached() (lines []Line, err error) {
 func (b *Book) Accounts(ctx context.Context) ([]Account, error) {
 	b.mu.Lock()
 	var accounts []account
-	err := b.locked(ctx, func(p *page) error {
+	err := b.whileLocked(ctx, func(p *page) error {
 		_, err := p.addUpEnded()
 		accounts = b.accounts(p.records)
 		return err
 	})
 	b.mu.Unlock()
 	if err != nil {
-		return nil, b.fault(err)
+		return nil, b.bookError(err)
 	}
 	var out []Account
 	for i := range accounts {
 		a := &accounts[i]
 		if b.team != nil {
-			b.team.readOthers(ctx, b, a)
+			b.team.refreshOthers(ctx, b, a)
 		}
-		out = append(out, Account{a.name, a.max, a.total(), a.held, a.reset, b.spenders(a.name)})
+		out = append(out, Account{a.name, a.max, a.total(), a.held, a.reset, b.topSpenders(a.name)})
 	}
 	return out, nil
 }

@@ -107,7 +107,7 @@ var errWait = errors.New("others hold the rest")
 // limit is used up, a [*Busy] after waiting in vain, the context's, or that of a book that cannot be read or written: without a book
 // nothing may be spent.
 func (m *Meter) Hold(ctx context.Context, r Request) (*Hold, error) {
-	want := m.answers.expect(r)
+	want := m.answers.expectedUse(r)
 	var late <-chan time.Time
 	for {
 		answer, _ := m.o.Book.teamState()
@@ -236,14 +236,15 @@ func (h *Hold) finish(a *Amount) {
 				m.report(l)
 			}
 		}
-		m.wake()
+		m.wakeWaiting()
 	})
 }
 
 // Close ends the use of the book, once nothing is under way.
 func (m *Meter) Close() { m.o.Book.Close() }
 
-func (m *Meter) wake() {
+// wakeWaiting lets the requests that wait look again. The caller holds m.mu.
+func (m *Meter) wakeWaiting() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
@@ -254,12 +255,12 @@ func (m *Meter) reportLines() {
 		{LimitTokens, false, float64(m.settled.Tokens), float64(m.limits.Tokens)},
 		{LimitCost, false, m.settled.Cost, m.limits.Cost},
 	} {
-		m.reach(l)
+		m.reportReached(l)
 	}
 }
 
-// reach tells of the line of a limit that l.Used has reached, if it has reached one.
-func (m *Meter) reach(l Line) {
+// reportReached reports the line of a limit that l.Used has reached, if it has reached one. The caller holds m.mu.
+func (m *Meter) reportReached(l Line) {
 	if l.Max > 0 && l.Used >= l.Max*SoftLine {
 		l.Hard = l.Used >= l.Max
 		m.report(l)
@@ -282,9 +283,9 @@ func (m *Meter) report(l Line) {
 	}
 }
 
-// See records the windows of the plan that the provider has named in an answer, and reports those that have reached the quota. If a quota
+// UpdateWindows records the windows of the plan that the provider has named in an answer, and reports those that have reached the quota. If a quota
 // is set and no provider has named any window, it calls OnBlind once.
-func (m *Meter) See(windows []Window) {
+func (m *Meter) UpdateWindows(windows []Window) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(windows) > 0 {
@@ -298,15 +299,15 @@ func (m *Meter) See(windows []Window) {
 		m.o.OnBlind()
 	}
 	for _, w := range windows {
-		m.reach(Line{LimitQuota, false, w.Used, m.limits.Quota})
+		m.reportReached(Line{LimitQuota, false, w.Used, m.limits.Quota})
 	}
 }
 
-// Seen adds an answer to what is known of the tool's answers.
-func (m *Meter) Seen(output, input, read int64) { m.answers.Seen(output, input, read) }
+// AddAnswer counts an answer of output tokens, whose request had input tokens, read of them from a cache.
+func (m *Meter) AddAnswer(output, input, read int64) { m.answers.AddAnswer(output, input, read) }
 
-// Bounded reports whether anything bounds what is spent.
-func (m *Meter) Bounded() bool { return m.o.Book != nil || m.Limits() != (Limits{}) }
+// HasLimits reports whether anything bounds what is spent: a limit of the run, or a budget.
+func (m *Meter) HasLimits() bool { return m.o.Book != nil || m.Limits() != (Limits{}) }
 
 // Limits returns the limits in force.
 func (m *Meter) Limits() Limits {
@@ -315,8 +316,8 @@ func (m *Meter) Limits() Limits {
 	return m.limits
 }
 
-// Used returns what the run has settled.
-func (m *Meter) Used() Amount {
+// Settled returns the use of all requests of the run that have ended.
+func (m *Meter) Settled() Amount {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.settled
@@ -328,5 +329,5 @@ func (m *Meter) Raise(l Limits) {
 	defer m.mu.Unlock()
 	m.limits = l
 	clear(m.told)
-	m.wake()
+	m.wakeWaiting()
 }

@@ -55,7 +55,7 @@ func TestManyAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if used := m.Used().Cost; used < limit || used > limit+100*each {
+		if used := m.Settled().Cost; used < limit || used > limit+100*each {
 			t.Errorf("spent %v of %v", used, limit)
 		}
 		if most < 50 {
@@ -89,8 +89,8 @@ func TestHeldMoneyMakesOthersWait(t *testing.T) {
 		second.Settle(spend.Amount{Cost: 0.01})
 		second.Settle(spend.Amount{Cost: 7})
 		second.Release()
-		if m.Used().Cost != 0.01 {
-			t.Errorf("spent %v", m.Used())
+		if m.Settled().Cost != 0.01 {
+			t.Errorf("spent %v", m.Settled())
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		hold, _ := m.Hold(t.Context(), request(1000, 0))
@@ -127,7 +127,7 @@ func TestLimits(t *testing.T) {
 		m := spend.New(spend.Options{Limits: c.limits, Run: "r1"})
 		h, _ := m.Hold(t.Context(), plan)
 		h.Settle(c.spent)
-		m.See(window)
+		m.UpdateWindows(window)
 		_, err := m.Hold(t.Context(), c.r)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)
@@ -171,7 +171,7 @@ func TestAbsurdAmounts(t *testing.T) {
 		}
 		h.Settle(a)
 	}
-	if used := m.Used(); used != (spend.Amount{}) {
+	if used := m.Settled(); used != (spend.Amount{}) {
 		t.Errorf("%+v", used)
 	}
 }
@@ -183,14 +183,14 @@ func TestAnswersAreLearned(t *testing.T) {
 		t.Errorf("of none: %d of %d", got, n)
 	}
 	for i := range int64(1000) {
-		a.Seen(500+i%100, 10_000, 9_000)
+		a.AddAnswer(500+i%100, 10_000, 9_000)
 	}
-	a.Seen(60_000, 10_000, 9_000)
+	a.AddAnswer(60_000, 10_000, 9_000)
 	if got, _ := a.P99(); got < 600 || got > 720 {
 		t.Errorf("99 of a hundred have at most %d", got)
 	}
 	var b spend.Answers
-	b.Known(40, 1000)
+	b.AddFormer(40, 1000)
 	if got, n := b.P99(); got < 1000 || got > 1200 || n != 40 {
 		t.Errorf("%d of %d", got, n)
 	}

@@ -34,7 +34,8 @@ type projectID [16]byte
 // ofAll stands in the share record of the budgets over all projects.
 var ofAll projectID
 
-func projectOf(key string) projectID {
+// hashProject returns the id of a project in books, from its key.
+func hashProject(key string) projectID {
 	sum := sha256.Sum256([]byte(key))
 	return projectID(sum[:16])
 }
@@ -49,7 +50,7 @@ type record struct {
 	number uint32
 	// amount was spent in the month, today on the day; held is for requests under way.
 	amount, today, held Amount
-	// told has a bit for each line of the budgets that was told of: see [Book.reached].
+	// told has a bit for each line of the budgets that was told of: see [Book.takeReachedLines].
 	told uint32
 	// pid, start and boot name the process of an own record; pid is 0 when it has given it back. since is the time of its last change, in seconds
 	// of the epoch.
@@ -109,7 +110,7 @@ func decodeRecord(from []byte) (record, error) {
 	for i, a := range []*Amount{&r.amount, &r.today, &r.held} {
 		at := 32 + 24*i
 		*a = Amount{int64(le.Uint64(from[at:])), math.Float64frombits(le.Uint64(from[at+8:])), math.Float64frombits(le.Uint64(from[at+16:]))}
-		if !a.valid() {
+		if !a.isValid() {
 			return record{}, fmt.Errorf("%w: an amount of %+v", errDamaged, *a)
 		}
 	}

@@ -32,6 +32,7 @@ type share struct {
 // shareSize is that of its encoding.
 const shareSize = 56
 
+// encode writes the share into to, in shareSize bytes.
 func (s *share) encode(to []byte) { _, _ = binary.Encode(to, binary.LittleEndian, s) }
 
 // decode reads a share from its bytes. It returns false if a number is negative, infinite or not a number.
@@ -50,14 +51,15 @@ func (s *share) decode(from []byte) bool {
 // lowerRest is the time after which no process goes by a share that was made smaller: longer than each keeps what it has read.
 const lowerRest = 3 * time.Second
 
-// since reports whether so much time has passed since a second of the epoch. A clock that was set back has passed nothing.
-func since(second uint32, d time.Duration, now time.Time) bool {
+// hasPassed reports whether so much time has passed since a second of the epoch. A clock that was set back has passed nothing.
+func hasPassed(second uint32, d time.Duration, now time.Time) bool {
 	return now.Unix()-int64(second) >= int64(d/time.Second)
 }
 
-// stillPublished returns the least that the others have to be told that this host may spend.
-func (s *share) stillPublished(now time.Time) float64 {
-	if s.Lowered != 0 && !since(s.Lowered, lowerRest, now) {
+// leastPublished returns the least amount that the others have to be told that this host may spend. It is more than Granted for a while after the
+// share was made smaller.
+func (s *share) leastPublished(now time.Time) float64 {
+	if s.Lowered != 0 && !hasPassed(s.Lowered, lowerRest, now) {
 		return max(s.Published, s.Granted)
 	}
 	return s.Granted
@@ -85,10 +87,10 @@ const (
 	ahead = 4
 )
 
-// lend grants the host an advance if the team cannot be asked, and returns whether it changed the share. A host without a share gets one
-// once: a fixed part of the budget, or at most half of what was known to be left, divided by the hosts. A host whose share is of a larger
-// budget than today's may spend nothing more.
-func (s *share) lend(budget, spent, held float64, now time.Time) bool {
+// grantAdvance grants the host an advance if the team cannot be asked, and returns whether it changed the share. A host without a share gets one
+// once: a fixed part of the budget, or at most half of the rest that was known, divided by the hosts. A host whose share is of a larger budget than
+// today's may spend nothing more.
+func (s *share) grantAdvance(budget, spent, held float64, now time.Time) bool {
 	if s.At != 0 && !s.Returned {
 		if s.Max <= budget {
 			return false
@@ -109,7 +111,7 @@ func (s *share) lend(budget, spent, held float64, now time.Time) bool {
 func (t *teamwork) claim(b *Book, a *account) Claim {
 	c := Claim{
 		Budget: a.name, Period: fmt.Sprint(cmp.Or(a.day, a.month)), Host: fmt.Sprintf("%016x", b.id.Load()),
-		Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.Told, Keep: a.share.stillPublished(b.now()),
+		Max: a.max, Spent: a.spent, Held: a.held, Told: a.share.Told, Keep: a.share.leastPublished(b.now()),
 	}
 	if a.project != ofAll { // two of this host may have one name
 		c.Project = t.project
@@ -133,10 +135,10 @@ func (t *teamwork) whileAlone(ctx context.Context, b *Book, f func() error) erro
 	return f()
 }
 
-// exchange asks the team for a larger share of the budgets that have too little left, and writes the answers to the book. With whole it
-// also publishes what was spent since the last time. If the team cannot be asked, the share gets an advance. asked is false if there was
-// nothing to ask or publish.
-func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked bool, err error) {
+// exchange asks the team for a larger share of the budgets that have too little left, and writes the answers to the book. With report it also
+// publishes what was spent since the last time. If the team cannot be asked, the share gets an advance. asked is false if there was nothing to ask or
+// publish.
+func (t *teamwork) exchange(ctx context.Context, b *Book, report bool) (asked bool, err error) {
 	err = t.whileAlone(ctx, b, func() error {
 		accounts, err := b.readAccounts()
 		if err != nil {
@@ -152,17 +154,17 @@ func (t *teamwork) exchange(ctx context.Context, b *Book, whole bool) (asked boo
 				every *= 10
 			}
 			// Another process of this host may just have told, and who waits for more has asked by itself.
-			if recent := !since(a.share.At, every-time.Second, now) && now.Unix() >= int64(a.share.At); whole && recent || !whole && !short {
+			if recent := !hasPassed(a.share.At, every-time.Second, now) && now.Unix() >= int64(a.share.At); report && recent || !report && !short {
 				continue
 			}
 			asked = true
 			if lost == nil {
 				lost = t.divide(ctx, a, c, now)
 			}
-			if lost != nil && !a.share.lend(a.max, a.spent, a.held, now) {
+			if lost != nil && !a.share.grantAdvance(a.max, a.spent, a.held, now) {
 				continue
 			}
-			if err := b.keepShare(ctx, a); err != nil {
+			if err := b.storeShare(ctx, a); err != nil {
 				return err
 			}
 		}
@@ -183,7 +185,7 @@ func (t *teamwork) returnShares(ctx context.Context, b *Book) error {
 		}
 		accounts = nil
 		b.mu.Lock()
-		err := b.locked(ctx, func(p *page) error {
+		err := b.whileLocked(ctx, func(p *page) error {
 			_, err := p.addUpEnded()
 			if err != nil || slices.ContainsFunc(p.records, func(r record) bool { return r.kind == recordOwn }) {
 				return err
@@ -211,7 +213,7 @@ func (t *teamwork) returnShares(ctx context.Context, b *Book) error {
 				err = t.divide(ctx, a, c, b.now())
 			}
 			if err == nil {
-				err = b.keepShare(ctx, a)
+				err = b.storeShare(ctx, a)
 			}
 		}
 		return err
@@ -248,19 +250,19 @@ func (b *Book) readAccounts() ([]account, error) {
 	if b.file == nil {
 		return nil, os.ErrClosed
 	}
-	records, err := b.read()
+	records, err := b.readRecords()
 	if err != nil {
 		return nil, err
 	}
 	return b.accounts(records), nil
 }
 
-// keepShare stores the share of an account.
-func (b *Book) keepShare(ctx context.Context, a *account) error {
+// storeShare writes the share of an account to the book.
+func (b *Book) storeShare(ctx context.Context, a *account) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.seen.at = time.Time{}
-	return b.locked(ctx, func(p *page) error { return p.setShare(a) })
+	return b.whileLocked(ctx, func(p *page) error { return p.setShare(a) })
 }
 
 // setShare writes the share of an account of a day or a month into its record, and takes a free record if there is none.

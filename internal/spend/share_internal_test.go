@@ -18,21 +18,21 @@ func TestShareIsLoweredHereFirst(t *testing.T) {
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.Local)
 	s := share{}
 	s.setAnswer(Part{Granted: 10, Published: 10}, 100, 1, now)
-	if s.stillPublished(now) != 10 {
-		t.Errorf("%v is kept of a new one", s.stillPublished(now))
+	if s.leastPublished(now) != 10 {
+		t.Errorf("%v is kept of a new one", s.leastPublished(now))
 	}
-	s.setAnswer(Part{Granted: 4, Published: s.stillPublished(now)}, 100, 1, now)
-	if s.Granted != 4 || s.stillPublished(now.Add(time.Second)) != 10 || s.stillPublished(now.Add(-time.Hour)) != 10 || s.stillPublished(now.Add(lowerRest)) != 4 {
+	s.setAnswer(Part{Granted: 4, Published: s.leastPublished(now)}, 100, 1, now)
+	if s.Granted != 4 || s.leastPublished(now.Add(time.Second)) != 10 || s.leastPublished(now.Add(-time.Hour)) != 10 || s.leastPublished(now.Add(lowerRest)) != 4 {
 		t.Errorf("%+v", s)
 	}
 	// Lower again: the time begins anew.
 	later := now.Add(2 * time.Second)
-	s.setAnswer(Part{Granted: 2, Published: s.stillPublished(later)}, 100, 1, later)
-	if s.stillPublished(later.Add(2*time.Second)) != 10 || s.stillPublished(later.Add(lowerRest)) != 2 {
+	s.setAnswer(Part{Granted: 2, Published: s.leastPublished(later)}, 100, 1, later)
+	if s.leastPublished(later.Add(2*time.Second)) != 10 || s.leastPublished(later.Add(lowerRest)) != 2 {
 		t.Errorf("%+v", s)
 	}
 	s.setAnswer(Part{Granted: 2, Published: 2}, 100, 1, later)
-	if s.Lowered != 0 || s.stillPublished(later) != 2 {
+	if s.Lowered != 0 || s.leastPublished(later) != 2 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -40,19 +40,19 @@ func TestShareIsLoweredHereFirst(t *testing.T) {
 func TestAdvance(t *testing.T) {
 	var s share
 	now := time.Now()
-	if !s.lend(100, 5, 0, now) || s.Granted != 7 || s.lend(100, 7, 0, now) {
+	if !s.grantAdvance(100, 5, 0, now) || s.Granted != 7 || s.grantAdvance(100, 7, 0, now) {
 		t.Errorf("a host that nobody knows: %+v", s)
 	}
 	s.setAnswer(Part{Granted: 8, Published: 8, Left: 3, Hosts: 2}, 100, 8, now)
-	if s.lend(100, 8, 0, now) {
+	if s.grantAdvance(100, 8, 0, now) {
 		t.Error("one that holds a share is lent something")
 	}
 	s.Returned = true
-	if !s.lend(100, 8, 0, now) || s.Granted != 8.5 {
+	if !s.grantAdvance(100, 8, 0, now) || s.Granted != 8.5 {
 		t.Errorf("half of what is left, for three hosts: %+v", s)
 	}
 	s.setAnswer(Part{Granted: 60, Published: 60}, 100, 8, now)
-	if !s.lend(50, 8, 1, now) || s.Granted != 9 || s.stillPublished(now) != 60 || s.lend(50, 8, 1, now) {
+	if !s.grantAdvance(50, 8, 1, now) || s.Granted != 9 || s.leastPublished(now) != 60 || s.grantAdvance(50, 8, 1, now) {
 		t.Errorf("the share of a larger budget: %+v", s)
 	}
 }

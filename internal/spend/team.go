@@ -126,7 +126,7 @@ func (t *teamwork) askFor(budget string, money float64) bool {
 func (b *Book) mustAskTeam(a *account, money float64) bool {
 	switch {
 	case a.total() >= a.max:
-		return b.spenders(a.name) == nil && b.team.askFor(a.name, money)
+		return b.topSpenders(a.name) == nil && b.team.askFor(a.name, money)
 	case a.spent+a.held+money > a.share.Granted, a.share.Max > a.max: // or of a larger budget
 		return b.team.askFor(a.name, money)
 	case a.spent+a.held+ahead*money > a.share.Granted:
@@ -135,8 +135,8 @@ func (b *Book) mustAskTeam(a *account, money float64) bool {
 	return false
 }
 
-// spenders returns the hosts that have spent the most of a budget, as far as they were told to this process.
-func (b *Book) spenders(budget string) []HostSpent {
+// topSpenders returns the hosts that have spent the most of a budget, as far as they were told to this process.
+func (b *Book) topSpenders(budget string) []HostSpent {
 	if b.team == nil {
 		return nil
 	}
@@ -145,24 +145,24 @@ func (b *Book) spenders(budget string) []HostSpent {
 	return b.team.top[budget]
 }
 
-// readOthers brings what the others have spent of an account up to now, if they can be asked, and claims nothing.
-func (t *teamwork) readOthers(ctx context.Context, b *Book, a *account) {
+// refreshOthers asks how much the other hosts have spent of an account, and claims nothing. If they cannot be asked, the account stays as it is.
+func (t *teamwork) refreshOthers(ctx context.Context, b *Book, a *account) {
 	c := t.claim(b, a)
 	c.Look = true
 	t.wakeWaiting(ctx, t.divide(ctx, a, c, b.now()))
 }
 
-// startOnce starts the work, once something is spent.
+// startOnce starts exchangeUntil in the background, at the first call.
 func (t *teamwork) startOnce(b *Book) {
 	t.start.Do(func() {
 		ctx, stop := context.WithCancel(context.Background())
 		t.stop = stop
-		go t.run(ctx, b)
+		go t.exchangeUntil(ctx, b)
 	})
 }
 
-// run asks the team whenever somebody needs a share, and publishes what is spent at regular intervals, until ctx ends.
-func (t *teamwork) run(ctx context.Context, b *Book) {
+// exchangeUntil asks the team whenever somebody needs a share, and publishes what is spent at regular intervals, until ctx ends.
+func (t *teamwork) exchangeUntil(ctx context.Context, b *Book) {
 	defer close(t.ended)
 	report := time.NewTicker(tellEvery)
 	defer report.Stop()

@@ -84,7 +84,7 @@ type step struct {
 // first. The locks in s.dead are held by us and have to be closed, which decideOnce does itself if it returns an error.
 func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 	l, r := a.ledger, a.request
-	leave, err := l.serialise(ctx)
+	leave, err := l.lockOutOthers(ctx)
 	defer leave()
 	if _, off := errors.AsType[*UnavailableError](err); off || ctx.Err() != nil {
 		return s, cmp.Or(context.Cause(ctx), err)
@@ -108,16 +108,16 @@ func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 			s.retryAfter = orphanPoll
 			return nil
 		}
-		e, waiting := a.findOrMakeEntry(b), b.waiting()
+		e, waiting := a.findOrMakeEntry(b), b.waiters()
 		over := r.Wait >= 0 && time.Since(a.began) >= r.Wait
-		v := b.judge(e, waiting, r, over || r.Force, time.Since(a.exactAt) >= sumAge)
-		if c := a.neededProbe(b, v, over); c != someOwners { // nobody waits or is refused for a claim whose owner is dead
+		v := b.decideTwice(e, waiting, r, over || r.Force, time.Since(a.exactAt) >= sumAge)
+		if c := a.probeDepth(b, v, over); c != someOwners { // nobody waits or is refused for a claim whose owner is dead
 			if s.dead = b.reconcile(take, a.tried, c); len(s.dead) > 0 {
 				return nil
 			}
 			if c == everyLock {
-				waiting = b.waiting()
-				v = b.judge(e, waiting, r, true, true)
+				waiting = b.waiters()
+				v = b.decideTwice(e, waiting, r, true, true)
 			}
 		}
 		if v.exact {
@@ -128,16 +128,16 @@ func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 		}
 		if v.headroomErr != nil && !a.warned {
 			a.warned = true
-			b.warn("headroom", "", "memory is not checked before this run: %v", v.headroomErr)
+			b.addWarning("headroom", "", "memory is not checked before this run: %v", v.headroomErr)
 		}
 		if v.terms.Holders == nil && r.Progress != nil && !v.admit {
-			v.terms.Holders = b.oldest(e, v.reason)
+			v.terms.Holders = b.oldestHolder(e, v.reason)
 		}
 		s.verdict = v
 		if len(b.file.Entries)-len(waiting) >= MaxClaims {
 			v.admit, v.reason = false, LedgerFull
 			if !a.queued {
-				return v.refusal(r, 0)
+				return v.refusalError(r, 0)
 			}
 			s.verdict = v
 		} else if v.admit || r.Force {
@@ -149,12 +149,12 @@ func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 			return nil
 		}
 		if v.never || over {
-			return v.refusal(r, time.Since(a.began))
+			return v.refusalError(r, time.Since(a.began))
 		}
 		if !a.queued {
 			if len(waiting) >= MaxWaiters {
 				v.reason = QueueFull
-				return v.refusal(r, time.Since(a.began))
+				return v.refusalError(r, time.Since(a.began))
 			}
 			return a.enqueue(b, e)
 		}
@@ -168,9 +168,9 @@ func (a *acquisition) decideOnce(ctx context.Context) (s step, err error) {
 	return s, err
 }
 
-// neededProbe returns how many owners must be probed before the verdict v is final: nobody may wait, or be refused, for a claim whose owner
-// is dead. over is true when a verdict against the run is its refusal.
-func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
+// probeDepth returns how many owners must be probed before the verdict v is final: nobody may wait, or be refused, for a claim whose owner is dead.
+// over is true when a verdict against the run is its refusal.
+func (a *acquisition) probeDepth(b *book, v verdict, over bool) probeDepth {
 	switch {
 	case v.admit || v.never:
 		return someOwners
@@ -186,7 +186,7 @@ func (a *acquisition) neededProbe(b *book, v verdict, over bool) probeDepth {
 // our claim file since.
 func (a *acquisition) findOrMakeEntry(b *book) *entry {
 	if a.claim != nil {
-		if e := b.entryOf(a.claim.id); e != nil {
+		if e := b.findEntry(a.claim.id); e != nil {
 			return e
 		}
 		e := b.newEntry(a.request)
@@ -197,17 +197,18 @@ func (a *acquisition) findOrMakeEntry(b *book) *entry {
 	return b.newEntry(a.request)
 }
 
+// newEntry returns an entry for a request, with the next ticket. It does not add it.
 func (b *book) newEntry(r Request) *entry {
 	return &entry{
-		ID: r.ID, Ticket: b.file.Ticket + 1, Tool: r.Tool, Project: r.Project, Variant: r.Variant, Parent: b.parent(r),
+		ID: r.ID, Ticket: b.file.Ticket + 1, Tool: r.Tool, Project: r.Project, Variant: r.Variant, Parent: b.findParent(r),
 		Reservation: r.Reservation, Owner: b.ledger.owner, Since: b.now,
 		CountSwap: r.CountSwap, SlotsPerTool: r.SlotsPerTool, SlotsTotal: r.SlotsTotal, NoSlot: r.NoSlot,
 	}
 }
 
-// parent returns the ID of the live claim that r draws on, "" when there is none.
-func (b *book) parent(r Request) string {
-	if e := b.entryOf(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
+// findParent returns the ID of the live claim that r draws on, "" when there is none.
+func (b *book) findParent(r Request) string {
+	if e := b.findEntry(r.Parent); e != nil && e.State == Holding && e.StaleAt.IsZero() && e.ID != r.ID {
 		return e.ID
 	}
 	return ""
@@ -236,7 +237,7 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	b.makeHolder(e, v, forced)
 	if a.queued {
 		if err := a.ledger.writeClaimFile(claimFile{Entry: e}); err != nil {
-			return a.ledger.unavailable(err)
+			return a.ledger.unavailableError(err)
 		}
 		b.changed = true
 	} else {
@@ -251,10 +252,10 @@ func (a *acquisition) admit(b *book, e *entry, v verdict) error {
 	c.entry, c.terms, c.waited = *e, v.terms, time.Since(a.began)
 	c.shared = b.share(e, v.machine)
 	if e.Parent != "" {
-		if above := b.entryOf(e.Parent); above != nil {
-			c.parent = b.holder(above)
+		if above := b.findEntry(e.Parent); above != nil {
+			c.parent = b.describeEntry(above)
 			if e.Reservation > above.Reservation {
-				b.warn("nested", "", "%s may need %s, more than the %s reserved by the run around it (%s): the inner run draws on the outer one's reservation",
+				b.addWarning("nested", "", "%s may need %s, more than the %s reserved by the run around it (%s): the inner run draws on the outer one's reservation",
 					e.Tool, e.Reservation.Human(), above.Reservation.Human(), above.Tool)
 			}
 		}
@@ -269,12 +270,12 @@ func (a *acquisition) createFiles(b *book, e *entry) error {
 	l := a.ledger
 	for {
 		if a.request.ID == "" {
-			e.ID = newID()
+			e.ID = makeID()
 		}
-		if b.entryOf(e.ID) != nil {
+		if b.findEntry(e.ID) != nil {
 			return fmt.Errorf("admission: %s: %w", e.ID, ErrTaken)
 		}
-		f, err := os.OpenFile(l.claimLock(e.ID), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := os.OpenFile(l.claimLockPath(e.ID), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			if a.request.ID == "" {
 				continue
@@ -282,7 +283,7 @@ func (a *acquisition) createFiles(b *book, e *entry) error {
 			return fmt.Errorf("admission: %s: %w", e.ID, ErrTaken)
 		}
 		if err != nil {
-			return l.unavailable(err)
+			return l.unavailableError(err)
 		}
 		failpoint("lock created")
 		a.claim = &Claim{ledger: l, id: e.ID, lock: f}
@@ -295,14 +296,15 @@ func (a *acquisition) createFiles(b *book, e *entry) error {
 			err = l.writeClaimFile(claimFile{Entry: e})
 		}
 		if err != nil {
-			return l.unavailable(err)
+			return l.unavailableError(err)
 		}
 		failpoint("card written")
 		return nil
 	}
 }
 
-func newID() string {
+// makeID returns a random ID of 20 hexadecimal digits.
+func makeID() string {
 	var random [10]byte
 	_, _ = cryptorand.Read(random[:]) // never fails: crypto/rand aborts the process instead
 	return hex.EncodeToString(random[:])
@@ -338,7 +340,7 @@ const (
 	farBehind  = 9
 )
 
-// pollStretch returns the factor by which the pause between two polls grows with the time waited and the position in the queue.
+// pollStretch returns the factor by which the pause between two polls grows with the time waited and the position in the queue, 1 at first.
 func pollStretch(waited time.Duration, position int) time.Duration {
 	switch {
 	case position >= farBehind || waited > time.Minute:

@@ -56,7 +56,7 @@ type entry struct {
 	used    limit.Bytes // how much of the reservation was in use at the time of book.sum
 }
 
-// slot returns the name under which its slot is counted.
+// slot returns the name under which the entry's slot is counted, see slotName.
 func (e *entry) slot() string { return slotName(e.Tool) }
 
 // staleUnread is the [entry.StaleWhy] of an entry read from the table, which has no room for the text: the claim's own file has it.
@@ -77,16 +77,17 @@ type claimFile struct {
 	Remains json.RawMessage `json:"remains,omitempty"`
 }
 
-func (l *Ledger) claimLock(id string) string     { return filepath.Join(l.claims(), id+".lock") }
-func (l *Ledger) claimFilePath(id string) string { return filepath.Join(l.claims(), id+".json") }
-func (l *Ledger) usePath(id string) string       { return filepath.Join(l.claims(), id+".use") }
+// claimLockPath, claimFilePath and usePath return the paths of a claim's files.
+func (l *Ledger) claimLockPath(id string) string { return filepath.Join(l.claimsDir(), id+".lock") }
+func (l *Ledger) claimFilePath(id string) string { return filepath.Join(l.claimsDir(), id+".json") }
+func (l *Ledger) usePath(id string) string       { return filepath.Join(l.claimsDir(), id+".use") }
 
 // book is the ledger in memory, between taking its lock and giving it back.
 type book struct {
 	ledger       *Ledger
 	now          time.Time
 	file         ledgerFile
-	index        map[string]*entry // see byID
+	index        map[string]*entry // see lookUp
 	changed      bool
 	awaitOrphans bool // wait for claims that are locked although their owner is dead
 	orphaned     bool // there is such a claim: its lock will be free in a moment
@@ -104,7 +105,8 @@ type book struct {
 	sample func(*entry) Holder
 }
 
-func (b *book) warn(about, path, format string, args ...any) {
+// addWarning adds a warning, to be handed out when the lock is released.
+func (b *book) addWarning(about, path, format string, args ...any) {
 	b.warnings = append(b.warnings, Warning{About: about, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -118,8 +120,8 @@ func (b *book) setAside(path string, damage error) error {
 	return nil
 }
 
-// check returns an error if the entry has values that this package does not write.
-func (e *entry) check() error {
+// validate returns an error if the entry has values that this package does not write.
+func (e *entry) validate() error {
 	switch {
 	case e == nil:
 		return errors.New("null")
@@ -137,7 +139,7 @@ func (e *entry) check() error {
 // the two. It removes the files of a claim that had not written anything. A claim that is held but cannot be read is added with a reservation
 // of 0, and a warning.
 func (b *book) adoptUnlisted() error {
-	names, err := os.ReadDir(b.ledger.claims())
+	names, err := os.ReadDir(b.ledger.claimsDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return b.ledger.makeDirs()
 	}
@@ -156,7 +158,7 @@ func (b *book) adoptUnlisted() error {
 		if known[id] || !ValidID(id) {
 			continue
 		}
-		if !isLock && !b.ledger.lockMissing(id) { // told by its lock file
+		if !isLock && !b.ledger.isLockMissing(id) { // told by its lock file
 			continue
 		}
 		c, err := b.ledger.readClaimFile(id)
@@ -166,14 +168,14 @@ func (b *book) adoptUnlisted() error {
 		}
 		switch {
 		case err != nil && !isLock: // what is left of a removal that was cut short
-			_ = os.Remove(filepath.Join(b.ledger.claims(), name.Name()))
+			_ = os.Remove(filepath.Join(b.ledger.claimsDir(), name.Name()))
 			continue
 		case err != nil && free: // killed before it had written anything, so it has started nothing
 			b.ledger.removeFiles(id)
 			continue
 		case err != nil:
 			c.Entry = &entry{ID: id, State: Holding, Tool: "unknown", Since: b.now}
-			b.warn("ledger", b.ledger.claimFilePath(id), "claim %s is held, but its file cannot be read (%v): its reservation counts as 0", id, err)
+			b.addWarning("ledger", b.ledger.claimFilePath(id), "claim %s is held, but its file cannot be read (%v): its reservation counts as 0", id, err)
 		}
 		known[id] = true
 		b.file.Entries = append(b.file.Entries, c.Entry)
@@ -186,8 +188,8 @@ func (b *book) adoptUnlisted() error {
 	return nil
 }
 
-// entryOf returns the entry with this ID, or nil.
-func (b *book) entryOf(id string) *entry {
+// findEntry returns the entry with this ID, or nil.
+func (b *book) findEntry(id string) *entry {
 	for _, e := range b.file.Entries {
 		if e.ID == id {
 			return e
@@ -226,14 +228,14 @@ func (l *Ledger) removeFiles(id string) {
 	_ = os.Remove(l.notifierPath(id))
 	_ = os.Remove(l.wishPath(id))
 	_ = os.Remove(l.answerPath(id))
-	_ = os.Remove(l.claimLock(id))
+	_ = os.Remove(l.claimLockPath(id))
 	failpoint("lock removed")
 }
 
 // tryClaimLock tries to take a claim's lock. free is true when the owner is dead; the lock is then ours, and the caller closes it. removed is
 // true when there is no lock file.
 func (l *Ledger) tryClaimLock(id string) (lock *os.File, free, removed bool) {
-	f, err := openRegular(l.claimLock(id), os.O_RDWR)
+	f, err := openRegular(l.claimLockPath(id), os.O_RDWR)
 	if err != nil {
 		return nil, false, errors.Is(err, fs.ErrNotExist)
 	}
@@ -244,6 +246,7 @@ func (l *Ledger) tryClaimLock(id string) (lock *os.File, free, removed bool) {
 	return f, true, false
 }
 
+// readClaimFile reads the file of a claim. It is an error if that is about another claim.
 func (l *Ledger) readClaimFile(id string) (claimFile, error) {
 	text, err := statefile.Read(l.claimFilePath(id), maxLedger)
 	if err != nil {
@@ -261,7 +264,7 @@ func parseClaimFile(text []byte, id string) (claimFile, error) {
 	if c.Schema != schema {
 		return claimFile{}, fmt.Errorf("schema %d", c.Schema)
 	}
-	if err := c.Entry.check(); err != nil {
+	if err := c.Entry.validate(); err != nil {
 		return claimFile{}, err
 	}
 	if c.Entry.ID != id {

@@ -89,12 +89,12 @@ func lockIfUnused(dir string) (*os.File, bool) {
 
 // noClaimHeld reports whether none of the claims' files is locked. It returns false if there are too many of them or one cannot be read.
 func (l *Ledger) noClaimHeld() bool {
-	claims, err := os.ReadDir(l.claims())
+	claims, err := os.ReadDir(l.claimsDir())
 	if err != nil && !os.IsNotExist(err) || len(claims) > bootClaims {
 		return false
 	}
 	for _, name := range claims {
-		f, err := openRegular(filepath.Join(l.claims(), name.Name()), os.O_RDWR)
+		f, err := openRegular(filepath.Join(l.claimsDir(), name.Name()), os.O_RDWR)
 		if err != nil {
 			return false
 		}
@@ -116,7 +116,7 @@ func removeBoot(dir string) bool {
 	defer lock.Close()
 	old := &Ledger{dir: dir}
 	// The lock goes last: until then nobody can begin to write here.
-	_ = os.RemoveAll(old.claims())
+	_ = os.RemoveAll(old.claimsDir())
 	_ = os.RemoveAll(old.notifierPath(""))
 	if rest, err := os.ReadDir(dir); err == nil {
 		for _, name := range rest {

@@ -72,7 +72,7 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 			if recent {
 				left -= min(left, e.used)
 			}
-			g.claimed = addCapped(g.claimed, left)
+			g.claimed = headroom.AddCapped(g.claimed, left)
 		}
 	}
 	b.addOthers(g, r)
@@ -84,13 +84,13 @@ func (b *book) readCapacity(r Request, exact bool) *capacity {
 func (b *book) sumUse(g *capacity, holding []*entry, cgroupsHash uint64) {
 	g.exact = true
 	for _, e := range holding {
-		h := b.holder(e)
+		h := b.describeEntry(e)
 		g.holders = append(g.holders, h)
 		if e.StaleWhy != "" {
 			continue
 		}
 		e.used = h.Reservation - h.Unused()
-		g.claimed = addCapped(g.claimed, h.Unused())
+		g.claimed = headroom.AddCapped(g.claimed, h.Unused())
 	}
 	sortHolders(g.holders)
 	b.sum = snapshot{}
@@ -132,8 +132,8 @@ func capRoom(room headroom.Room, maxBytes limit.Bytes) headroom.Room {
 	return room
 }
 
-// minFree returns the bytes to keep free: those of the request, 0 if that is negative, else a share of the capacity.
-func (g *capacity) minFree(r Request) limit.Bytes {
+// bytesToKeepFree returns the bytes to keep free: those of the request, 0 if that is negative, else a share of the capacity.
+func (g *capacity) bytesToKeepFree(r Request) limit.Bytes {
 	switch {
 	case r.MinFree > 0:
 		return r.MinFree
@@ -143,6 +143,7 @@ func (g *capacity) minFree(r Request) limit.Bytes {
 	return headroom.MinFree(g.capacity)
 }
 
+// swapIndex returns the index in capacity.available and ceiling: 1 with swap, else 0.
 func swapIndex(countSwap bool) int {
 	if countSwap {
 		return 1
@@ -150,10 +151,10 @@ func swapIndex(countSwap bool) int {
 	return 0
 }
 
-// reservation returns the bytes to reserve for e: what r asks for, and when r yields at most what is available: else one death, or a host
-// that has less memory than it had, would keep a tool out for ever. It is never lowered below r.Least, unless that could not fit at all,
-// nor below half of the ceiling: for that the run waits, because other programs and runs have the rest and may give it back.
-func (g *capacity) reservation(e *entry, r Request) limit.Bytes {
+// reserveBytes returns the bytes to reserve for e: what r asks for, and when r yields at most what is available: else one death, or a host that has
+// less memory than it had, would keep a tool out for ever. It is never lowered below r.Least, unless that could not fit at all, nor below half of the
+// ceiling: for that the run waits, because other programs and runs have the rest and may give it back.
+func (g *capacity) reserveBytes(e *entry, r Request) limit.Bytes {
 	most := g.ceiling[swapIndex(e.CountSwap)].Total - e.MinFree
 	if !g.known || !r.Yields || most <= 0 {
 		return r.Reservation
@@ -183,8 +184,8 @@ func (g *capacity) availableTo(e *entry) limit.Bytes {
 	return g.available[swapIndex(e.CountSwap)].Total - e.MinFree - g.claimed
 }
 
-// fits reports whether e may hold now, and if not, the obstacle: a limit of runs at a time, or memory that is missing.
-func (g *capacity) fits(e *entry) (Reason, bool) {
+// fitsNow reports whether e may hold now, and if not, the obstacle: a limit of runs at a time, or memory that is missing.
+func (g *capacity) fitsNow(e *entry) (Reason, bool) {
 	switch {
 	case e.SlotsPerTool > 0 && g.tools[e.slot()] >= e.SlotsPerTool:
 		return ToolSlots, false
@@ -196,9 +197,9 @@ func (g *capacity) fits(e *entry) (Reason, bool) {
 	return "", true
 }
 
-// starves reports whether admitting e would take something that the waiter w needs: w would no longer
-// fit beside it, not even when a slot of its own tool becomes free.
-func (g *capacity) starves(e, w *entry) bool {
+// wouldStarve reports whether admitting e would take something that the waiter w needs: w would no longer fit beside it, not even when a slot of its
+// own tool becomes free.
+func (g *capacity) wouldStarve(e, w *entry) bool {
 	switch {
 	case g.known && w.Reservation > g.availableTo(w)-e.Reservation:
 		return true
@@ -210,17 +211,9 @@ func (g *capacity) starves(e, w *entry) bool {
 
 // reserveFor adds the reservation of w to that in use, and its slot unless it takes none.
 func (g *capacity) reserveFor(w *entry) {
-	g.claimed = addCapped(g.claimed, w.Reservation)
+	g.claimed = headroom.AddCapped(g.claimed, w.Reservation)
 	if !w.NoSlot {
 		g.tools[w.slot()]++
 		g.total++
 	}
-}
-
-// addCapped returns a + b, for sizes that are not negative, and at most [headroom.Unlimited].
-func addCapped(a, b limit.Bytes) limit.Bytes {
-	if a > headroom.Unlimited-b {
-		return headroom.Unlimited
-	}
-	return a + b
 }

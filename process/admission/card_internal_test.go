@@ -9,8 +9,8 @@ import (
 
 // TestCardFollowsItsFile: what is known of a claim file is used while it is the same file, and never when it is another.
 func TestCardFollowsItsFile(t *testing.T) {
-	l := peeked(t.TempDir())
-	if err := os.MkdirAll(l.claims(), 0o700); err != nil {
+	l := unopened(t.TempDir())
+	if err := os.MkdirAll(l.claimsDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	id := "aaaabbbbcccc"
@@ -69,8 +69,8 @@ func TestCardFollowsItsFile(t *testing.T) {
 }
 
 func BenchmarkCard(b *testing.B) {
-	l := peeked(b.TempDir())
-	if err := os.MkdirAll(l.claims(), 0o700); err != nil {
+	l := unopened(b.TempDir())
+	if err := os.MkdirAll(l.claimsDir(), 0o700); err != nil {
 		b.Fatal(err)
 	}
 	c := claimFile{Entry: &entry{ID: "aaaabbbbcccc", State: Holding, Tool: "watched", Since: time.Unix(1, 0)}, Remains: json.RawMessage(`{"groups":["a","b"]}`)}

@@ -80,7 +80,7 @@ func (c *Claim) Record(remains any) error {
 	c.remains = text
 	failpoint("record")
 	if err := c.ledger.writeClaimFile(claimFile{Entry: &c.entry, Remains: text}); err != nil {
-		return c.ledger.unavailable(err)
+		return c.ledger.unavailableError(err)
 	}
 	failpoint("recorded")
 	return nil
@@ -101,7 +101,7 @@ func (c *Claim) Observe(current limit.Bytes) error {
 	if c.use == nil {
 		f, err := openRegular(c.ledger.usePath(c.id), os.O_RDWR|os.O_CREATE)
 		if err != nil {
-			return c.ledger.unavailable(err)
+			return c.ledger.unavailableError(err)
 		}
 		c.use = f
 	}
@@ -142,7 +142,7 @@ func (c *Claim) release(ctx context.Context) error {
 		b.removeEntry(c.id)
 		b.wakeFitting(Request{Headroom: c.headroom})
 		if c.queued {
-			b.watchFront(b.waiting())
+			b.watchFront(b.waiters())
 		}
 		return nil
 	})
@@ -153,7 +153,7 @@ func (c *Claim) release(ctx context.Context) error {
 // claimNames returns the IDs of at most maxIDs claims, from the names of their files and without taking a lock. all is true when there are no
 // more. The error wraps [io/fs.ErrNotExist] where no run has ever been.
 func (l *Ledger) claimNames(maxIDs int) (ids []string, all bool, err error) {
-	root, err := statefile.OpenRoot(l.claims()) // a pipe in its place holds nobody up
+	root, err := statefile.OpenRoot(l.claimsDir()) // a pipe in its place holds nobody up
 	if err != nil {
 		return nil, false, err
 	}

@@ -200,12 +200,12 @@ func (d *day) step(e dayEvent) {
 func (d *day) look(r *dayRun) {
 	b := d.book
 	d.live[r.id] = r
-	e, waiting := b.entryOf(r.id), b.waiting()
+	e, waiting := b.findEntry(r.id), b.waiters()
 	if e == nil {
 		e = b.newEntry(r.request)
 		e.State = ""
 	}
-	v := b.judge(e, waiting, r.request, false, d.now.Sub(r.asked) >= sumAge)
+	v := b.decideTwice(e, waiting, r.request, false, d.now.Sub(r.asked) >= sumAge)
 	if v.exact {
 		r.asked = d.now
 	}
@@ -278,13 +278,13 @@ func (d *day) check() {
 			d.t.Errorf("%s was passed %d times", e.ID, e.Bypassed)
 		}
 	}
-	image := d.book.encode()
+	image := d.book.encodeTable()
 	if len(image) > (d.widest+1)*recordSize {
 		d.t.Errorf("the table has %d bytes for at most %d entries", len(image), d.widest)
 	}
 	again := d.newBook()
 	again.ledger, again.image, again.now = d.book.ledger, image, d.now
-	if err := again.decode(image); err != nil {
+	if err := again.decodeTable(image); err != nil {
 		d.t.Fatal(err)
 	}
 	if len(again.file.Entries) != len(entries) {

@@ -71,21 +71,21 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	}
 	g := b.readCapacity(r, exact)
 	v.headroomErr, v.exact, v.machine = g.err, g.exact, g.machine
-	e.MinFree = g.minFree(r)
+	e.MinFree = g.bytesToKeepFree(r)
 	if b.isNested(e) {
-		v.terms, v.admit = g.terms(e), true
+		v.terms, v.admit = g.makeTerms(e), true
 		return v
 	}
-	if reservation := g.reservation(e, r); reservation != e.Reservation {
+	if reservation := g.reserveBytes(e, r); reservation != e.Reservation {
 		e.Reservation, b.changed = reservation, true
 	}
-	v.terms = g.terms(e)
+	v.terms = g.makeTerms(e)
 	v.reaping = g.reaping
 	if reason, ok := g.couldEverFit(e); !ok {
 		v.reason, v.never = reason, true
 		return v
 	}
-	_, alone := g.fits(e)
+	_, alone := g.fitsNow(e)
 	if at > lookAhead {
 		v.reason = Turn
 		return v
@@ -97,7 +97,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	if e.Missed || !e.ReadyAt.IsZero() { // we are here
 		e.Missed, e.ReadyAt, b.changed = false, time.Time{}, true
 	}
-	reason, fits := g.fits(e)
+	reason, fits := g.fitsNow(e)
 	switch {
 	case !fits && alone: // what it needs goes to those before it
 		v.reason = Turn
@@ -108,7 +108,7 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	default:
 		v.admit = true
 		for _, w := range q.blocked {
-			if g.starves(e, w) {
+			if g.wouldStarve(e, w) {
 				v.harmed = append(v.harmed, w)
 			}
 		}
@@ -125,9 +125,9 @@ func (b *book) decide(e *entry, waiting []*entry, r Request, exact bool) verdict
 	return v
 }
 
-// judge is decide, first with the cheap sum, and once more with the exact one where that matters: before a run is refused (refusing), and
-// for the first waiter, if rereadForFirst allows it.
-func (b *book) judge(e *entry, waiting []*entry, r Request, refusing, rereadForFirst bool) verdict {
+// decideTwice is decide, first with the cheap sum, and once more with the exact one where that matters: before a run is refused (refusing), and for
+// the first waiter, if rereadForFirst allows it.
+func (b *book) decideTwice(e *entry, waiting []*entry, r Request, refusing, rereadForFirst bool) verdict {
 	v := b.decide(e, waiting, r, false)
 	if v.admit || v.never || v.exact || !refusing && (v.position > 1 || !rereadForFirst) {
 		return v
@@ -148,16 +148,16 @@ func (b *book) makeHolder(e *entry, v verdict, forced bool) {
 	}
 	switch {
 	case queued && v.exact: // which of those behind fit is known, and they are woken
-		b.watchFront(b.waiting())
+		b.watchFront(b.waiters())
 	case queued:
-		b.wakeFront(b.waiting())
+		b.wakeFront(b.waiters())
 	}
 }
 
 // wakeFitting marks the waiters to be woken that fit after something was released; if none does, it marks the first two. It does not read what
 // the holders use: the first waiter does that once a second.
 func (b *book) wakeFitting(r Request) {
-	waiting := b.waiting()
+	waiting := b.waiters()
 	if len(waiting) == 0 {
 		return
 	}
@@ -207,7 +207,7 @@ func (q *queueWalk) visit(w *entry) {
 	if w.Missed || b.isNested(w) {
 		return
 	}
-	if _, fits := g.fits(w); fits && mayOvertake(g, w, q.blocked) {
+	if _, fits := g.fitsNow(w); fits && mayOvertake(g, w, q.blocked) {
 		if b.markReady(w) {
 			return
 		}
@@ -227,7 +227,7 @@ func mayOvertake(g *capacity, e *entry, blocked []*entry) bool {
 		return true
 	}
 	for _, w := range blocked {
-		if w.Bypassed >= MaxBypass && g.starves(e, w) {
+		if w.Bypassed >= MaxBypass && g.wouldStarve(e, w) {
 			return false
 		}
 	}

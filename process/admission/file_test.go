@@ -28,7 +28,7 @@ func TestDamagedLedgerIsSetAsideAndRebuilt(t *testing.T) {
 		"a negative claim": func(table []byte) []byte {
 			e := entry{ID: "x", State: Holding, Tool: "x", Reservation: -7}
 			e.encode(table[recordSize:])
-			seal(table[recordSize:])
+			writeChecksum(table[recordSize:])
 			return table
 		},
 	} {
@@ -117,7 +117,7 @@ func TestLostFilesForgetNobodyWhoLives(t *testing.T) {
 			t.Fatal(err)
 		}
 		remove(l.tablePath())
-		remove(l.claimLock(c.ID()))
+		remove(l.claimLockPath(c.ID()))
 		mustHold("the claim's lock file (a cleaner of temporary files did it)")
 	}
 	if err := os.RemoveAll(l.Dir()); err != nil {
@@ -314,8 +314,8 @@ func FuzzTable(f *testing.F) {
 		{ID: "b", State: Waiting, Parent: "a", Ticket: 2},
 		{ID: "c", State: Holding, Parent: "a", Reservation: math.MaxInt64},
 	}}}
-	table := b.encode()
-	if err := (&book{ledger: &Ledger{}}).decode(table); err != nil {
+	table := b.encodeTable()
+	if err := (&book{ledger: &Ledger{}}).decodeTable(table); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(table)
@@ -323,13 +323,13 @@ func FuzzTable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, image []byte) {
 		image = bytes.Clone(image)
 		for at := 0; at+recordSize <= len(image); at += recordSize {
-			seal(image[at : at+recordSize])
+			writeChecksum(image[at : at+recordSize])
 		}
 		b := &book{ledger: &Ledger{}, now: time.Now()}
-		if b.decode(image) != nil {
+		if b.decodeTable(image) != nil {
 			return
 		}
-		if len(b.waiting())+len(b.holding()) != len(b.file.Entries) {
+		if len(b.waiters())+len(b.holders()) != len(b.file.Entries) {
 			t.Fatal("an entry neither holds nor waits")
 		}
 		g := &capacity{known: true, tools: map[string]int{}}

@@ -34,7 +34,7 @@ var ErrNested = errors.New("it runs inside another run, whose limit holds it")
 // [ErrReleased].
 func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (granted limit.Bytes, err error) {
 	l := c.ledger
-	leave, err := l.serialise(ctx)
+	leave, err := l.lockOutOthers(ctx)
 	defer leave()
 	if err != nil {
 		return 0, err
@@ -49,14 +49,14 @@ func (c *Claim) Grow(ctx context.Context, least, want limit.Bytes, force bool) (
 	err = l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
-		e := b.entryOf(c.id)
+		e := b.findEntry(c.id)
 		if e == nil || e.State != Holding {
 			return ErrReleased
 		}
 		if e.Parent != "" {
 			return ErrNested
 		}
-		if granted, err = b.roomFor(e, Request{Headroom: c.headroom}, least, want); err != nil && !force {
+		if granted, err = b.growableTo(e, Request{Headroom: c.headroom}, least, want); err != nil && !force {
 			return err
 		} else if err != nil {
 			granted = want
@@ -89,9 +89,9 @@ func (c *Claim) writeReservation(bytes limit.Bytes) error {
 	return err
 }
 
-// roomFor returns the reservation that e may have in all, between least and want. It is a [*NoRoom] when least does not fit or runs wait, and
+// growableTo returns the reservation that e may have in all, between least and want. It is a [*NoRoom] when least does not fit or runs wait, and
 // another error when the memory of the host is not known.
-func (b *book) roomFor(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
+func (b *book) growableTo(e *entry, r Request, least, want limit.Bytes) (limit.Bytes, error) {
 	g := b.readCapacity(r, true)
 	switch {
 	case g.err != nil:
@@ -100,13 +100,13 @@ func (b *book) roomFor(e *entry, r Request, least, want limit.Bytes) (limit.Byte
 		return 0, errors.New("the memory of this host is not known")
 	}
 	waiting := 0
-	for _, w := range b.waiting() {
+	for _, w := range b.waiters() {
 		if !w.Missed {
 			waiting++
 		}
 	}
 	// What it holds above its reservation is missing from what is available already.
-	most := max(0, min(max(e.Reservation, b.holder(e).Current)+g.availableTo(e), g.ceiling[swapIndex(e.CountSwap)].Total-e.MinFree))
+	most := max(0, min(max(e.Reservation, b.describeEntry(e).Current)+g.availableTo(e), g.ceiling[swapIndex(e.CountSwap)].Total-e.MinFree))
 	if waiting > 0 || most < least {
 		return 0, &NoRoom{Asked: least, Most: min(most, headroom.Unlimited), Waiting: waiting}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/internal/statefile"
 	"github.com/plimsoll/plimsoll/limit"
@@ -62,7 +63,7 @@ type Holder struct {
 
 // Unused returns what the run has reserved and does not use yet, which nobody else gets: max(0, reservation − current).
 func (h Holder) Unused() limit.Bytes {
-	return h.Reservation - min(h.Reservation, addCapped(h.Current, h.Swapped))
+	return h.Reservation - min(h.Reservation, headroom.AddCapped(h.Current, h.Swapped))
 }
 
 // sortHolders sorts by Since, the oldest first.
@@ -70,9 +71,9 @@ func sortHolders(list []Holder) {
 	sorting.By(list, func(a, b Holder) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 }
 
-// holder returns the entry as a [Holder]. It reads the claim's file for the names and, for a holder, what the run uses, with [Options].Current
+// describeEntry returns the entry as a [Holder]. It reads the claim's file for the names and, for a holder, what the run uses, with [Options].Current
 // or as the run has published it.
-func (b *book) holder(e *entry) Holder {
+func (b *book) describeEntry(e *entry) Holder {
 	if b.sample != nil {
 		return b.sample(e)
 	}
@@ -109,6 +110,7 @@ func (l *Ledger) Observed(id string) limit.Bytes {
 	return parseUse(text)
 }
 
+// parseUse reads the number that writeUse wrote; 0 for anything else.
 func parseUse(text []byte) limit.Bytes {
 	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
@@ -133,13 +135,13 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	err := l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
-		for _, e := range b.holding() {
-			list = append(list, b.holder(e))
+		for _, e := range b.holders() {
+			list = append(list, b.describeEntry(e))
 		}
 		sortHolders(list)
-		list = append(list, b.others()...)
-		for _, e := range b.waiting() {
-			list = append(list, b.holder(e))
+		list = append(list, b.otherClaims()...)
+		for _, e := range b.waiters() {
+			list = append(list, b.describeEntry(e))
 		}
 		l.cards.dropExcept(b.file.Entries)
 		return nil
@@ -147,8 +149,8 @@ func (l *Ledger) Holders(ctx context.Context) ([]Holder, error) {
 	return list, err
 }
 
-// oldest returns the oldest run that holds what e waits for, alone in a slice; nil when there is none.
-func (b *book) oldest(e *entry, reason Reason) []Holder {
+// oldestHolder returns the oldest run that holds what e waits for, alone in a slice; nil when there is none.
+func (b *book) oldestHolder(e *entry, reason Reason) []Holder {
 	var first *entry
 	for _, h := range b.file.Entries {
 		if h.State != Holding || reason == ToolSlots && h.slot() != e.slot() || b.isNested(h) {
@@ -161,7 +163,7 @@ func (b *book) oldest(e *entry, reason Reason) []Holder {
 	if first == nil {
 		return nil
 	}
-	return []Holder{b.holder(first)}
+	return []Holder{b.describeEntry(first)}
 }
 
 // card is the part of a [Holder] that is read from its claim file. That file is hardly ever written anew, so that whoever lists the runs

@@ -129,7 +129,7 @@ func Open(o Options) (*Ledger, error) {
 	boots := filepath.Join(o.Dir, "ledger")
 	l.dir = filepath.Join(boots, l.owner.Boot)
 	if err := l.makeDirs(); err != nil {
-		return nil, l.unavailable(err)
+		return nil, l.unavailableError(err)
 	}
 	if !o.KeepOld {
 		l.forOldBoots(bootsAtOnce, removeBoot)
@@ -143,7 +143,7 @@ func (l *Ledger) Dir() string { return l.dir }
 
 // makeDirs makes the ledger's directories and its lock file, if they are missing.
 func (l *Ledger) makeDirs() error {
-	if err := os.MkdirAll(l.claims(), 0o700); err != nil {
+	if err := os.MkdirAll(l.claimsDir(), 0o700); err != nil {
 		return err
 	}
 	f, err := openRegular(l.lockPath(), os.O_RDWR|os.O_CREATE)
@@ -153,10 +153,12 @@ func (l *Ledger) makeDirs() error {
 	return f.Close()
 }
 
-func (l *Ledger) claims() string   { return filepath.Join(l.dir, "claims") }
-func (l *Ledger) lockPath() string { return filepath.Join(l.dir, "lock") }
+// claimsDir returns the directory of the claims' files, and lockPath the file of the ledger's lock.
+func (l *Ledger) claimsDir() string { return filepath.Join(l.dir, "claims") }
+func (l *Ledger) lockPath() string  { return filepath.Join(l.dir, "lock") }
 
-func (l *Ledger) unavailable(err error) error {
+// unavailableError returns err as an [*UnavailableError] about this ledger, unless it is one already.
+func (l *Ledger) unavailableError(err error) error {
 	if _, ok := errors.AsType[*UnavailableError](err); ok {
 		return err
 	}
@@ -176,13 +178,13 @@ func (l *Ledger) withLock(ctx context.Context, do func(*book) error) error {
 		defer lock.Close() // closing releases it
 		defer b.close()
 		if err := b.load(); err != nil {
-			return l.unavailable(err)
+			return l.unavailableError(err)
 		}
 		doErr := do(b)
 		if b.changed {
-			if err := b.store(); err != nil {
+			if err := b.writeTable(); err != nil {
 				stored = false
-				return errors.Join(l.unavailable(err), doErr)
+				return errors.Join(l.unavailableError(err), doErr)
 			}
 		}
 		return doErr
@@ -239,8 +241,8 @@ func (g Glance) Unchanged(later Glance) bool {
 // maxPeeks bounds how many claims [Peek] reads.
 const maxPeeks = 256
 
-// peeked returns the ledger of this boot in a runtime directory, whether it exists or not. It locks and makes nothing.
-func peeked(dir string) *Ledger {
+// unopened returns the ledger of this boot in a runtime directory, whether it exists or not. It locks and makes nothing.
+func unopened(dir string) *Ledger {
 	return &Ledger{dir: filepath.Join(dir, "ledger", fileName(bootID()))}
 }
 
@@ -248,7 +250,7 @@ func peeked(dir string) *Ledger {
 // read the table: State may be out of date, Current is 0, and owners may be dead. It is for callers that must be quick, such as a status
 // line.
 func Peek(dir string) []Holder {
-	l := peeked(dir)
+	l := unopened(dir)
 	ids, _, _ := l.claimNames(maxPeeks)
 	var list []Holder
 	for _, id := range ids {
@@ -268,5 +270,5 @@ func PeekUse(dir, id string) limit.Bytes {
 	if !ValidID(id) {
 		return 0
 	}
-	return peeked(dir).Observed(id)
+	return unopened(dir).Observed(id)
 }

@@ -39,7 +39,7 @@ func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 		}
 		f, err := l.openLock()
 		if err != nil {
-			return nil, l.unavailable(err)
+			return nil, l.unavailableError(err)
 		}
 		if f == nil { // the directory was removed under us and has been made again
 			continue
@@ -49,7 +49,7 @@ func (l *Ledger) lock(ctx context.Context) (*os.File, error) {
 		}
 		// A clean-up may have removed the file between open and lock.
 		if there, err := os.Lstat(l.lockPath()); filelock.Named(f, there, err) {
-			l.sign(f)
+			l.writeSignature(f)
 			return f, nil
 		}
 		f.Close()
@@ -70,7 +70,7 @@ func (l *Ledger) waitForLock(ctx context.Context, f *os.File) error {
 	ok, err := filelock.Try(f, filelock.Exclusive)
 	if err != nil {
 		f.Close()
-		return l.unavailable(err)
+		return l.unavailableError(err)
 	}
 	if ok {
 		return nil
@@ -88,7 +88,7 @@ func (l *Ledger) waitForLock(ctx context.Context, f *os.File) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return l.unavailable(err)
+	return l.unavailableError(err)
 }
 
 // watchLockHolder calls giveUp when one process keeps the lock of f for too long: a stopped one for Options.LockTimeout, any other one for busyFactor
@@ -96,14 +96,14 @@ func (l *Ledger) waitForLock(ctx context.Context, f *os.File) error {
 func (l *Ledger) watchLockHolder(wait context.Context, f *os.File, giveUp context.CancelCauseFunc) {
 	every := time.NewTicker(l.opts.LockTimeout / 8)
 	defer every.Stop()
-	since, last := time.Now(), lockHolder(f)
+	since, last := time.Now(), readSignature(f)
 	for {
 		select {
 		case <-wait.Done():
 			return
 		case <-every.C:
 		}
-		now := lockHolder(f)
+		now := readSignature(f)
 		if now != last {
 			since, last = time.Now(), now
 			continue
@@ -129,12 +129,13 @@ type lockSignature struct {
 	at        int64 // Unix nanoseconds: tells one time of holding from the next
 }
 
-// sign writes this process into the lock's file, for the message of those that wait. An error is ignored.
-func (l *Ledger) sign(f *os.File) {
+// writeSignature writes this process into the lock's file, for the message of those that wait. An error is ignored.
+func (l *Ledger) writeSignature(f *os.File) {
 	_, _ = f.WriteAt(fmt.Appendf(nil, "%010d %020d %020d %020d\n", l.owner.PID, l.owner.Start, l.owner.PIDNamespace, time.Now().UnixNano()), 0)
 }
 
-func lockHolder(f *os.File) lockSignature {
+// readSignature returns who holds the lock, as the lock's file says; the zero value if nobody has signed.
+func readSignature(f *os.File) lockSignature {
 	var text [74]byte
 	n, _ := f.ReadAt(text[:], 0)
 	return parseSignature(text[:n])

@@ -60,7 +60,7 @@ func TestLockIsWaitedForAsLongAsItGoesFromHandToHand(t *testing.T) {
 	<-waiting
 	for range 3 * busyFactor { // each time another holder, as far as one who waits can see
 		time.Sleep(patience)
-		l.sign(lock)
+		l.writeSignature(lock)
 	}
 	lock.Close()
 	if err := <-got; err != nil {

@@ -23,13 +23,7 @@ func isUnwritable(err error) bool {
 func processEnded(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 // startTime returns the start of a process as [proctree.Process].Start has it, or 0.
-func startTime(pid int) uint64 {
-	start, err := proctree.StartTime(pid)
-	if err != nil {
-		return 0
-	}
-	return start
-}
+func startTime(pid int) uint64 { return proctree.StartTime(pid) }
 
 // processStopped reports whether a process is stopped by a signal or by a debugger.
 func processStopped(pid int) bool {

@@ -14,6 +14,8 @@ func isUnwritable(err error) bool {
 // processEnded returns true, so that the lock is probed: nothing is cheaper here.
 func processEnded(int) bool { return true }
 
+// startTime returns 0: it is not known here.
 func startTime(int) uint64 { return 0 }
 
+// processStopped returns false: no process is stopped here.
 func processStopped(int) bool { return false }

@@ -46,6 +46,7 @@ type noteName struct {
 	draft bool
 }
 
+// String returns the name of the file.
 func (n noteName) String() string {
 	end := ".claim"
 	if n.draft {
@@ -116,8 +117,8 @@ func cleanTool(s string) string {
 	return limit.Clip(s, maxNoteTool)
 }
 
-// holder returns the claim as a [Holder] of another ledger.
-func (n note) holder(now time.Time) Holder {
+// toHolder returns the claim as a [Holder] of another ledger.
+func (n note) toHolder(now time.Time) Holder {
 	since := n.Since
 	if since.After(now) {
 		since = now

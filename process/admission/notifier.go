@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -38,9 +39,13 @@ func (l *Ledger) wakeWaiters(b *book) {
 	}
 }
 
+// notifierPath returns the path of a waiter's pipe. It is outside of the directory of the claims, which has regular files only.
+func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
+
 // pollingNotifier is the notifier of a waiter that nobody can wake: wait sleeps for the whole time.
 type pollingNotifier struct{}
 
+// wait sleeps for d, or until ctx is done.
 func (pollingNotifier) wait(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
 func (pollingNotifier) polls() bool                                     { return true }
 func (pollingNotifier) close()                                          {}
@@ -57,6 +62,7 @@ type memoryNotifier struct {
 	woken, watched chan struct{}
 }
 
+// listen makes the notifier of a waiter.
 func (m *memoryNotifiers) listen(id string) (notifier, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,19 +71,22 @@ func (m *memoryNotifiers) listen(id string) (notifier, error) {
 	return b, nil
 }
 
+// wake implements notifiers.
 func (m *memoryNotifiers) wake(id string) {
-	if b := m.notifierOf(id); b != nil {
+	if b := m.find(id); b != nil {
 		signal(b.woken)
 	}
 }
 
+// watch implements notifiers.
 func (m *memoryNotifiers) watch(id string) {
-	if b := m.notifierOf(id); b != nil {
+	if b := m.find(id); b != nil {
 		signal(b.watched)
 	}
 }
 
-func (m *memoryNotifiers) notifierOf(id string) *memoryNotifier {
+// find returns the notifier of a waiter, nil if it does not wait any more.
+func (m *memoryNotifiers) find(id string) *memoryNotifier {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.waiting[id]
@@ -101,7 +110,7 @@ func (b *memoryNotifier) wait(ctx context.Context, d time.Duration) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-b.watched:
-			until = earlier(until, time.Now().Add(lookFirst))
+			until = earliest(until, time.Now().Add(lookFirst))
 			t.Reset(time.Until(until))
 			continue
 		case <-b.woken:
@@ -113,13 +122,15 @@ func (b *memoryNotifier) wait(ctx context.Context, d time.Duration) error {
 
 func (b *memoryNotifier) polls() bool { return false }
 
+// close ends the waiting: further wake-ups are lost.
 func (b *memoryNotifier) close() {
 	b.notifiers.mu.Lock()
 	defer b.notifiers.mu.Unlock()
 	delete(b.notifiers.waiting, b.id)
 }
 
-func earlier(a, b time.Time) time.Time {
+// earliest returns the earlier one of two times.
+func earliest(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
 	}

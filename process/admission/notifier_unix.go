@@ -18,9 +18,6 @@ import (
 // needs none of the host's few inotify instances, and wakes one process instead of all.
 type pipeNotifiers struct{ l *Ledger }
 
-// notifierPath returns the path of a waiter's pipe. It is outside of the directory of the claims, which has regular files only.
-func (l *Ledger) notifierPath(id string) string { return filepath.Join(l.dir, "waiters", id) }
-
 type pipeNotifier struct{ f *os.File }
 
 // listen makes the named pipe into which others write to wake the waiter id.
@@ -47,6 +44,7 @@ func (p pipeNotifiers) listen(id string) (notifier, error) {
 // wake writes to the waiter's pipe. It does nothing for a waiter that has ended: its pipe has no reader.
 func (p pipeNotifiers) wake(id string) { p.writeByte(id, ringByte) }
 
+// watch writes to the waiter's pipe a byte that only shortens its sleep.
 func (p pipeNotifiers) watch(id string) { p.writeByte(id, watchByte) }
 
 // What is written into a pipe.
@@ -101,7 +99,7 @@ func (b *pipeNotifier) wait(ctx context.Context, d time.Duration) error {
 		if err != nil || bytes.IndexByte(rings[:n], ringByte) >= 0 {
 			return nil
 		}
-		until = earlier(until, time.Now().Add(lookFirst))
+		until = earliest(until, time.Now().Add(lookFirst))
 		if err := b.f.SetReadDeadline(until); err != nil {
 			return sleep(ctx, time.Until(until))
 		}

@@ -32,32 +32,32 @@ func Self() Owner { return self() }
 // machine.
 func Boot() string { return strings.TrimSpace(bootID()) }
 
+// self returns this process as an owner.
 func self() Owner {
 	pid := os.Getpid()
 	return Owner{Boot: fileName(bootID()), PIDNamespace: pidNamespace(), PID: pid, Start: startTime(pid)}
 }
 
-// alive reports whether the process still exists. It is asked only when a claim's lock file is gone. A process of another PID namespace
-// (another container) cannot be seen from us and counts as alive, since a claim too many does less harm than cleaning up after a run that
-// goes on.
-func (o Owner) alive(us Owner) bool {
+// isAlive reports whether the process still exists. It is asked only when a claim's lock file is gone. A process of another PID namespace (another
+// container) cannot be seen from us and counts as alive, since a claim too many does less harm than cleaning up after a run that goes on.
+func (o Owner) isAlive(us Owner) bool {
 	if o.PIDNamespace != us.PIDNamespace {
 		return true
 	}
 	return o.Start != 0 && startTime(o.PID) == o.Start
 }
 
-// gone reports whether the process is known to have ended; false for a process that us cannot see.
-func (o Owner) gone(us Owner) bool {
+// isGone reports whether the process is known to have ended; false for a process that us cannot see.
+func (o Owner) isGone(us Owner) bool {
 	return o.Start != 0 && o.PIDNamespace == us.PIDNamespace && o.PIDNamespace != 0 && startTime(o.PID) != o.Start
 }
 
 // Gone reports whether the process, one of this boot, is known to have ended; false for a process that cannot be seen from here.
-func (o Owner) Gone() bool { return o.gone(self()) }
+func (o Owner) Gone() bool { return o.isGone(self()) }
 
-// ended reports whether no process has the owner's pid any more. It is cheaper than gone, and false for a process that is dead and was not
+// hasNoPID reports whether no process has the owner's pid any more. It is cheaper than isGone, and false for a process that is dead and was not
 // waited for yet. On Windows it is always true for a process of ours.
-func (o Owner) ended(us Owner) bool {
+func (o Owner) hasNoPID(us Owner) bool {
 	return o.PID > 0 && o.PIDNamespace == us.PIDNamespace && processEnded(o.PID)
 }
 
@@ -111,7 +111,7 @@ type Supervisor struct {
 // Alive reports whether the process still holds the claim. It tries the claim's lock and not the process, which may be in another PID
 // namespace. If the lock cannot be tried, it reports true.
 func (s Supervisor) Alive() bool {
-	f, err := openRegular(s.dir.claimLock(s.Run), os.O_RDWR)
+	f, err := openRegular(s.dir.claimLockPath(s.Run), os.O_RDWR)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist) // what cannot be read is not known to be dead
 	}
@@ -126,7 +126,7 @@ func (s Supervisor) Here() bool { return s.PIDNamespace == pidNamespace() }
 // Supervisors returns the owners of all claims in a runtime directory, dead ones too, and takes no lock. It is nil without an error where no
 // run has ever been. It is an error if there are too many claims, or one that is held cannot be read.
 func Supervisors(dir string) ([]Supervisor, error) {
-	l := peeked(dir)
+	l := unopened(dir)
 	ids, all, err := l.claimNames(maxSupervisors)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -134,7 +134,7 @@ func Supervisors(dir string) ([]Supervisor, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the claims of runs: %w", err)
 	case !all:
-		return nil, fmt.Errorf("read the claims of runs: %s holds too many files", l.claims())
+		return nil, fmt.Errorf("read the claims of runs: %s holds too many files", l.claimsDir())
 	}
 	var list []Supervisor
 	for _, id := range ids {

@@ -16,4 +16,5 @@ func bootID() string {
 	return id
 }
 
+// pidNamespace returns 0: there are no PID namespaces here.
 func pidNamespace() uint64 { return 0 }

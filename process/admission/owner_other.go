@@ -11,4 +11,5 @@ func bootID() string {
 	return "host-" + host
 }
 
+// pidNamespace returns 0: there are no PID namespaces here.
 func pidNamespace() uint64 { return 0 }

@@ -101,7 +101,7 @@ func wantEmpty(t *testing.T, dir string) {
 	if list, err := l.Holders(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("the ledger has %+v (%v)", list, err)
 	}
-	files, err := os.ReadDir(l.claims())
+	files, err := os.ReadDir(l.claimsDir())
 	if err != nil || len(files) != 0 {
 		t.Errorf("claim files are left: %v (%v)", files, err)
 	}

@@ -329,7 +329,7 @@ func TestQueueIsBounded(t *testing.T) {
 			b.file.Ticket++
 			b.addEntry(e)
 		}
-		waiting := b.waiting()
+		waiting := b.waiters()
 		if len(waiting) != MaxWaiters {
 			t.Errorf("%d wait", len(waiting))
 		}

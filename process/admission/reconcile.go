@@ -51,39 +51,39 @@ const (
 	everyLock                    // before somebody is refused
 )
 
-// reconcile brings the ledger in line with the locks: it adopts claims that the ledger does not list, removes waiters whose owner is dead, and
-// marks dead holders as stale. It returns at most take of the dead holders for clean-up, with their locks, which the caller closes. It leaves
-// out those tried within retryStale. c says how many owners are checked. It sets b.orphaned if a holder's owner is gone but its lock is not.
-func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (found []dead) {
-	if c == everyLock || len(b.file.Entries) <= probedHolders {
+// reconcile brings the ledger in line with the locks: it adopts claims that the ledger does not list, removes waiters whose owner is dead, and marks
+// dead holders as stale. It returns at most maxDead of the dead holders for clean-up, with their locks, which the caller closes. It leaves out those
+// tried within retryStale. depth says how many owners are checked. It sets b.orphaned if a holder's owner is gone but its lock is not.
+func (b *book) reconcile(maxDead int, tried map[string]time.Time, depth probeDepth) (found []dead) {
+	if depth == everyLock || len(b.file.Entries) <= probedHolders {
 		if err := b.adoptUnlisted(); err != nil {
-			b.warn("ledger", b.ledger.claims(), "the claim files cannot be listed: %v", err)
+			b.addWarning("ledger", b.ledger.claimsDir(), "the claim files cannot be listed: %v", err)
 		}
 	}
 	near, holders := b.lastExaminedTicket()
 	few := holders <= probedHolders
 	fewWait := len(b.file.Entries)-holders <= probedWaiters
-	allAsked := c == allHolders || holders <= askedHolders
+	allAsked := depth == allHolders || holders <= askedHolders
 	probeTurn, askTurn := b.probeStart(probedInTurn), b.probeStart(askedInTurn)
 	var deadWaiters []string
 	for i, e := range b.file.Entries {
-		probed := c == everyLock || !e.StaleAt.IsZero() || i >= probeTurn && i < probeTurn+probedInTurn
+		probed := depth == everyLock || !e.StaleAt.IsZero() || i >= probeTurn && i < probeTurn+probedInTurn
 		asked := i >= askTurn && i < askTurn+askedInTurn
 		if e.State == Holding {
 			probed, asked = probed || few, asked || allAsked
 		} else {
 			probed, asked = probed || fewWait, asked || e.Ticket <= near
 		}
-		if !probed && (!asked || !e.Owner.ended(b.ledger.owner)) {
+		if !probed && (!asked || !e.Owner.hasNoPID(b.ledger.owner)) {
 			continue
 		}
 		lock, free, removed := b.ledger.tryClaimLock(e.ID)
-		if removed && !e.Owner.alive(b.ledger.owner) {
+		if removed && !e.Owner.isAlive(b.ledger.owner) {
 			lock, free = b.ledger.recreateLock(e.ID)
 		}
 		if !free {
 			e.reaping = !e.StaleAt.IsZero()
-			b.orphaned = b.orphaned || b.awaitOrphans && e.State == Holding && few && e.Owner.gone(b.ledger.owner)
+			b.orphaned = b.orphaned || b.awaitOrphans && e.State == Holding && few && e.Owner.isGone(b.ledger.owner)
 			continue
 		}
 		if e.State == Waiting {
@@ -94,7 +94,7 @@ func (b *book) reconcile(take int, tried map[string]time.Time, c probeDepth) (fo
 		if e.StaleAt.IsZero() {
 			e.StaleAt, b.changed = b.now, true
 		}
-		if len(found) >= take || b.now.Sub(tried[e.ID]).Abs() < retryStale {
+		if len(found) >= maxDead || b.now.Sub(tried[e.ID]).Abs() < retryStale {
 			lock.Close()
 			continue
 		}
@@ -132,13 +132,13 @@ func (b *book) lastExaminedTicket() (ticket uint64, holders int) {
 	return tickets[lookAhead-1], holders
 }
 
-// lockMissing reports whether the lock file of a claim is gone: somebody else (a cleaner of temporary files) has removed it. The owner then
+// isLockMissing reports whether the lock file of a claim is gone: somebody else (a cleaner of temporary files) has removed it. The owner then
 // counts as alive as long as its process exists.
-func (l *Ledger) lockMissing(id string) bool { return missing(l.claimLock(id)) }
+func (l *Ledger) isLockMissing(id string) bool { return isMissing(l.claimLockPath(id)) }
 
 // recreateLock makes the lock file of a claim whose file is gone, and locks it; false if another process was faster.
 func (l *Ledger) recreateLock(id string) (*os.File, bool) {
-	f, err := os.OpenFile(l.claimLock(id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(l.claimLockPath(id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, false
 	}
@@ -149,11 +149,11 @@ func (l *Ledger) recreateLock(id string) (*os.File, bool) {
 	return f, true
 }
 
-// holding returns the entries that hold, in the order of their tickets.
-func (b *book) holding() []*entry { return b.entriesIn(Holding) }
+// holders returns the entries that hold, in the order of their tickets.
+func (b *book) holders() []*entry { return b.entriesIn(Holding) }
 
-// waiting returns the entries that wait, in the order of the queue.
-func (b *book) waiting() []*entry { return b.entriesIn(Waiting) }
+// waiters returns the entries that wait, in the order of the queue.
+func (b *book) waiters() []*entry { return b.entriesIn(Waiting) }
 
 // entriesIn returns the entries in a state, in the order of their tickets.
 func (b *book) entriesIn(s State) []*entry {
@@ -178,7 +178,7 @@ func (b *book) isNested(e *entry) bool {
 		if at.Parent == "" {
 			return at != e
 		}
-		above := b.byID(at.Parent)
+		above := b.lookUp(at.Parent)
 		if above == nil || above.State != Holding {
 			return at != e
 		}
@@ -187,8 +187,8 @@ func (b *book) isNested(e *entry) bool {
 	return false // a circle
 }
 
-// byID returns the entry with this ID, nil for none. It builds an index on the first call, for many look-ups.
-func (b *book) byID(id string) *entry {
+// lookUp is findEntry for many look-ups: it builds an index at the first.
+func (b *book) lookUp(id string) *entry {
 	if len(b.index) != len(b.file.Entries) {
 		b.index = make(map[string]*entry, len(b.file.Entries))
 		for _, e := range b.file.Entries {
@@ -198,7 +198,8 @@ func (b *book) byID(id string) *entry {
 	return b.index[id]
 }
 
-func missing(path string) bool {
+// isMissing reports whether there is no file of this name.
+func isMissing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }

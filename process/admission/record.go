@@ -88,7 +88,7 @@ func decodeHeader(b []byte) (h header, err error) {
 	} else if v < tableVersion {
 		return h, fmt.Errorf("schema %d", v)
 	}
-	if err := unsealed(b); err != nil {
+	if err := verifyChecksum(b); err != nil {
 		return h, err
 	}
 	if n := byteOrder.Uint32(b[12:]); n != recordSize {
@@ -105,11 +105,13 @@ func decodeHeader(b []byte) (h header, err error) {
 	return h, nil
 }
 
-func seal(b []byte) {
+// writeChecksum writes the checksum of a record behind its other bytes.
+func writeChecksum(b []byte) {
 	byteOrder.PutUint32(b[checkedSize:], crc32.ChecksumIEEE(b[:checkedSize]))
 }
 
-func unsealed(b []byte) error {
+// verifyChecksum returns errChecksum unless a record has the right checksum.
+func verifyChecksum(b []byte) error {
 	if byteOrder.Uint32(b[checkedSize:]) != crc32.ChecksumIEEE(b[:checkedSize]) {
 		return errChecksum
 	}
@@ -146,15 +148,16 @@ func (e *entry) encode(b []byte) {
 	put(uint64(uint32(e.Bypassed)) | uint64(uint32(e.Owner.PID))<<32)
 	put(e.Owner.Start)
 	put(e.Owner.PIDNamespace)
-	put(nanos(e.Since))
-	put(nanos(e.ReadyAt))
-	put(nanos(e.StaleAt))
+	put(unixNanos(e.Since))
+	put(unixNanos(e.ReadyAt))
+	put(unixNanos(e.StaleAt))
 	put(uint64(e.used))
 	n += copy(b[n:], e.ID)
 	n += copy(b[n:], e.Parent)
 	copy(b[n:], e.slot())
 }
 
+// flagIf returns flag if set is true, else 0.
 func flagIf(set bool, flag byte) byte {
 	if set {
 		return flag
@@ -162,15 +165,16 @@ func flagIf(set bool, flag byte) byte {
 	return 0
 }
 
-// nanos returns 0 for the zero time, which has no Unix nanoseconds.
-func nanos(t time.Time) uint64 {
+// unixNanos returns a time in nanoseconds since 1970, 0 for the zero time.
+func unixNanos(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0
 	}
 	return uint64(t.UnixNano())
 }
 
-func moment(n uint64) time.Time {
+// fromUnixNanos returns the time that unixNanos was given; the zero time for 0.
+func fromUnixNanos(n uint64) time.Time {
 	if n == 0 {
 		return time.Time{}
 	}
@@ -183,7 +187,7 @@ func (e *entry) decode(b []byte, text string, boot string) (ok bool, err error) 
 	if b[offState] == 0 {
 		return false, nil
 	}
-	if err := unsealed(b); err != nil {
+	if err := verifyChecksum(b); err != nil {
 		return false, err
 	}
 	switch b[offState] {
@@ -209,7 +213,7 @@ func (e *entry) decode(b []byte, text string, boot string) (ok bool, err error) 
 	e.Bypassed = int(int32(uint32(both)))
 	e.Owner = Owner{Boot: boot, PID: int(int32(uint32(both >> 32)))}
 	e.Owner.Start, e.Owner.PIDNamespace = get(), get()
-	e.Since, e.ReadyAt, e.StaleAt = moment(get()), moment(get()), moment(get())
+	e.Since, e.ReadyAt, e.StaleAt = fromUnixNanos(get()), fromUnixNanos(get()), fromUnixNanos(get())
 	e.used = limit.Bytes(get())
 	id, parent, slot := int(b[offIDLen]), int(b[offParentLen]), int(b[offSlotLen])
 	if id > 64 || parent > 64 || slot > maxSlot || n+id+parent+slot > checkedSize {
@@ -219,5 +223,5 @@ func (e *entry) decode(b []byte, text string, boot string) (ok bool, err error) 
 	if e.used < 0 || e.Parent != "" && !ValidID(e.Parent) {
 		return false, fmt.Errorf("%q: impossible", e.ID)
 	}
-	return true, e.check()
+	return true, e.validate()
 }

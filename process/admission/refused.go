@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -36,18 +37,18 @@ type Terms struct {
 }
 
 // Needs returns Estimate + Reserve.
-func (t Terms) Needs() limit.Bytes { return addCapped(t.Estimate, t.Reserve) }
+func (t Terms) Needs() limit.Bytes { return headroom.AddCapped(t.Estimate, t.Reserve) }
 
 // Available returns Physical + Swap.
-func (t Terms) Available() limit.Bytes { return addCapped(t.Physical, t.Swap) }
+func (t Terms) Available() limit.Bytes { return headroom.AddCapped(t.Physical, t.Swap) }
 
 // Missing returns how much memory is missing for Needs, 0 when there is enough.
 func (t Terms) Missing() limit.Bytes {
 	return max(0, t.Needs()-(t.Available()-t.Claimed))
 }
 
-// terms returns the numbers on which a decision about e rests, for messages.
-func (g *capacity) terms(e *entry) Terms {
+// makeTerms returns the numbers on which a decision about e rests, for messages.
+func (g *capacity) makeTerms(e *entry) Terms {
 	room := g.available[swapIndex(e.CountSwap)]
 	return Terms{
 		Estimate: e.Reservation, Reserve: e.MinFree, Physical: room.Physical, Swap: room.Total - room.Physical,
@@ -96,8 +97,8 @@ type Refused struct {
 	Terms Terms
 }
 
-// refusal returns the verdict as an error; waited is left out if the request was not to wait.
-func (v verdict) refusal(r Request, waited time.Duration) *Refused {
+// refusalError returns the verdict as an error; waited is left out if the request was not to wait.
+func (v verdict) refusalError(r Request, waited time.Duration) *Refused {
 	if r.Wait == 0 {
 		waited = 0
 	}
@@ -211,7 +212,7 @@ func (e *Refused) nextSteps() []string {
 		case TotalSlots:
 			steps = append(steps, raiseTotal)
 		default:
-			steps = append(steps, e.raiseSlots())
+			steps = append(steps, e.raiseSlotsHint())
 		}
 		return append(steps, "start it anyway: --force")
 	}
@@ -229,7 +230,7 @@ func (e *Refused) nextSteps() []string {
 			steps = append(steps, "count swap (count_swap = true)")
 		}
 	case ToolSlots:
-		steps = append(steps, e.raiseSlots())
+		steps = append(steps, e.raiseSlotsHint())
 	case TotalSlots:
 		steps = append(steps, raiseTotal)
 	}
@@ -244,8 +245,8 @@ func (e *Refused) nextSteps() []string {
 
 const raiseTotal = "raise max_concurrent_total in [resources] of your config.toml"
 
-// raiseSlots names the key that bounds how many runs of the tool there may be.
-func (e *Refused) raiseSlots() string {
+// raiseSlotsHint names the key that bounds how many runs of the tool there may be.
+func (e *Refused) raiseSlotsHint() string {
 	return "raise max_concurrent in " + ToolTable(e.Tool) + " of your config.toml"
 }
 

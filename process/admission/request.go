@@ -105,8 +105,8 @@ func (e *UncheckedError) Error() string {
 // Unwrap returns the cause.
 func (e *UncheckedError) Unwrap() error { return e.Err }
 
-// check returns an error that wraps [ErrRequest] if the request is invalid.
-func (r *Request) check() error {
+// validate returns an error that wraps [ErrRequest] if the request is invalid.
+func (r *Request) validate() error {
 	switch {
 	case r.ID != "" && !ValidID(r.ID):
 		return fmt.Errorf("admission: %w: the id %q is not 1 to 64 letters, digits, - and _", ErrRequest, r.ID)
@@ -135,7 +135,7 @@ const pollReaping = 20 * time.Millisecond
 // [*UncheckedError], an [*UnavailableError], wraps [ErrRequest] or [ErrTaken], or is the cause of ctx; the queue has been left then. The
 // claim must be released.
 func (l *Ledger) Acquire(ctx context.Context, r Request) (*Claim, error) {
-	if err := r.check(); err != nil {
+	if err := r.validate(); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -148,7 +148,7 @@ func (l *Ledger) Acquire(ctx context.Context, r Request) (*Claim, error) {
 // Preview returns the terms on which Acquire would decide now. The error is nil when the request would be admitted at once, and a
 // [*Refused] when not. It makes no claim and wakes nobody; claims of dead owners are marked as stale, as by [Ledger.Holders].
 func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
-	if err := r.check(); err != nil {
+	if err := r.validate(); err != nil {
 		return Terms{}, err
 	}
 	var terms Terms
@@ -156,12 +156,12 @@ func (l *Ledger) Preview(ctx context.Context, r Request) (Terms, error) {
 	err := l.withLock(ctx, func(b *book) error {
 		b.seen = seen
 		b.reconcile(0, nil, everyLock)
-		v := b.decide(b.newEntry(r), b.waiting(), r, true)
+		v := b.decide(b.newEntry(r), b.waiters(), r, true)
 		terms = v.terms
 		if v.admit || r.Force {
 			return nil
 		}
-		return v.refusal(r, 0)
+		return v.refusalError(r, 0)
 	})
 	return terms, err
 }

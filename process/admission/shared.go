@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/headroom"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -119,14 +120,15 @@ func (s *sharing) lockPatience() time.Duration {
 	return SharedLockTimeout
 }
 
-// moving records that we got the lock, so that nobody is stuck with it.
-func (s *sharing) moving() {
+// recordLocked records that we got the lock of the shared directory, so that the next wait may be long again.
+func (s *sharing) recordLocked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stuckAt = time.Time{}
 }
 
-func (s *sharing) stuck() {
+// recordTimeout records that the lock of the shared directory was not to be had in time.
+func (s *sharing) recordTimeout() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stuckAt.IsZero() || time.Since(s.stuckAt) >= sharedRetry {
@@ -134,13 +136,15 @@ func (s *sharing) stuck() {
 	}
 }
 
+// warnShared hands a warning out, once for each text.
 func (l *Ledger) warnShared(w Warning) {
 	if l.sharing.sayOnce(w.Text) {
 		l.opts.Warn(w)
 	}
 }
 
-func (l *Ledger) unshared(err error) {
+// warnUnshared warns that claims are not shared, and why; once for each reason.
+func (l *Ledger) warnUnshared(err error) {
 	e := &SharedError{l.opts.Shared, err}
 	l.warnShared(Warning{About: "shared", Path: l.opts.Shared, Text: e.Error(), Err: e})
 }
@@ -152,7 +156,7 @@ func (l *Ledger) checkShared() {
 	}
 	d, err := openShared(l.opts.Shared)
 	if err != nil {
-		l.unshared(err)
+		l.warnUnshared(err)
 		return
 	}
 	d.close()
@@ -166,13 +170,13 @@ func (l *Ledger) readShared(tidy bool) sharedClaims {
 	}
 	d, err := openShared(l.opts.Shared)
 	if err != nil {
-		l.unshared(err)
+		l.warnUnshared(err)
 		return sharedClaims{}
 	}
 	defer d.close()
 	seen, err := d.scan(l.owner.Boot, tidy)
 	if err != nil {
-		l.unshared(err)
+		l.warnUnshared(err)
 	}
 	for _, w := range seen.warnings(l.opts.Shared) {
 		l.warnShared(w)
@@ -180,13 +184,13 @@ func (l *Ledger) readShared(tidy bool) sharedClaims {
 	return seen
 }
 
-// others returns the claims in the shared directory that are not in this ledger: those of other users, and those of our own user in another
-// ledger (another runtime directory, or a container that has the shared directory too). One of ours may have left this ledger since it was
-// seen there; it then left the shared directory first, and so each that is not in the ledger is looked for there once more.
-func (b *book) others() []Holder {
+// otherClaims returns the claims in the shared directory that are not in this ledger: those of other users, and those of our own user in another
+// ledger (another runtime directory, or a container that has the shared directory too). One of ours may have left this ledger since it was seen
+// there; it then left the shared directory first, and so each that is not in the ledger is looked for there once more.
+func (b *book) otherClaims() []Holder {
 	list := slices.Clone(b.seen.others)
 	for _, h := range b.seen.own {
-		if b.entryOf(h.ID) == nil && b.ledger.isHeldElsewhere(h.ID) {
+		if b.findEntry(h.ID) == nil && b.ledger.isHeldElsewhere(h.ID) {
 			list = append(list, h)
 		}
 	}
@@ -201,26 +205,26 @@ func (l *Ledger) isHeldElsewhere(id string) bool {
 		return false
 	}
 	defer d.close()
-	return d.holds(l.owner.Boot, id)
+	return d.isHeld(l.owner.Boot, id)
 }
 
-// serialise waits until no other user decides, and keeps others from deciding until leave is called. leave is never nil. It is called before
-// the ledger's own lock is taken, so that waiting for other users holds up none of our own runs that do not decide. Our own decisions first wait
-// for each other, as long as it takes, so that the bounded wait is for other users alone. With an error, other users may decide at the same
-// time; the user has been warned of that.
-func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
+// lockOutOthers waits until no other user decides, and keeps others from deciding until leave is called. leave is never nil. It is called before the
+// ledger's own lock is taken, so that waiting for other users holds up none of our own runs that do not decide. Our own decisions first wait for each
+// other, as long as it takes, so that the bounded wait is for other users alone. With an error, other users may decide at the same time; the user has
+// been warned of that.
+func (l *Ledger) lockOutOthers(ctx context.Context) (leave func(), err error) {
 	nothing := func() {}
 	if l.opts.Shared == "" {
 		return nothing, nil
 	}
 	turn, err := openRegular(filepath.Join(l.dir, "turn"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nothing, l.unavailable(err)
+		return nothing, l.unavailableError(err)
 	}
 	if err := l.waitForLock(ctx, turn); err != nil {
 		return nothing, err
 	}
-	l.sign(turn)
+	l.writeSignature(turn)
 	d, err := openShared(l.opts.Shared)
 	if err != nil { // said by others
 		return func() { turn.Close() }, err
@@ -228,13 +232,13 @@ func (l *Ledger) serialise(ctx context.Context) (leave func(), err error) {
 	defer d.close()
 	lock, err := d.lock(ctx, l.sharing.lockPatience())
 	if lock != nil {
-		l.sharing.moving()
+		l.sharing.recordLocked()
 		return func() { lock.Close(); turn.Close() }, nil
 	}
 	switch {
 	case ctx.Err() != nil: // told by what comes next
 	case errors.Is(err, ErrSharedLocked):
-		l.sharing.stuck()
+		l.sharing.recordTimeout()
 		l.warnShared(Warning{
 			About: "shared", Path: l.opts.Shared, Err: &SharedError{l.opts.Shared, err},
 			Text: fmt.Sprintf("decisions of other users may overlap: %s: %v", l.opts.Shared, err),
@@ -267,7 +271,7 @@ func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 		Tool: cleanTool(e.Tool), Reservation: min(e.Reservation, maxReserved, most), Since: e.Since,
 	})
 	if err != nil {
-		b.warn("shared", dir, "other users do not see this run: %v", err)
+		b.addWarning("shared", dir, "other users do not see this run: %v", err)
 		b.warnings[len(b.warnings)-1].Err = &SharedError{dir, err}
 		return nil
 	}
@@ -280,29 +284,29 @@ func (b *book) share(e *entry, machine limit.Bytes) *sharedClaim {
 // when another ledger has it, is left out: it waits for r.
 func (b *book) addOthers(g *capacity, r Request) {
 	sums := map[string]limit.Bytes{}
-	for _, h := range b.others() {
+	for _, h := range b.otherClaims() {
 		if h.ID == r.Parent && h.User == userName(os.Geteuid()) {
 			continue
 		}
 		g.holders = append(g.holders, h)
 		if g.known && h.Reservation > g.machine {
 			if b.ledger.sharing.sayOnce("beyond " + h.User) {
-				b.warn("shared", b.ledger.opts.Shared, "user %s claims %s for %s, more than the memory and swap of this machine (%s): no run can use that, so it holds nothing back",
+				b.addWarning("shared", b.ledger.opts.Shared, "user %s claims %s for %s, more than the memory and swap of this machine (%s): no run can use that, so it holds nothing back",
 					h.User, h.Reservation.Human(), h.Tool, g.machine.Human())
 			}
 			continue
 		}
-		sums[h.User] = addCapped(sums[h.User], h.Unused())
+		sums[h.User] = headroom.AddCapped(sums[h.User], h.Unused())
 	}
 	for name, sum := range sums {
 		if g.known && sum > g.capacity {
 			text := fmt.Sprintf("user %s claims %s, more than this machine's %s, and counts for that only; start anyway with --force",
 				name, sum.Human(), g.capacity.Human())
 			if b.ledger.sharing.sayOnce("capped " + name) {
-				b.warn("shared", b.ledger.opts.Shared, "%s", text)
+				b.addWarning("shared", b.ledger.opts.Shared, "%s", text)
 			}
 			sum = g.capacity
 		}
-		g.claimed = addCapped(g.claimed, sum)
+		g.claimed = headroom.AddCapped(g.claimed, sum)
 	}
 }

@@ -27,7 +27,7 @@ func (*sharedDir) close() {}
 
 func (*sharedDir) scan(string, bool) (sharedClaims, error) { return sharedClaims{}, errNoSharing }
 
-func (*sharedDir) holds(string, string) bool { return false }
+func (*sharedDir) isHeld(string, string) bool { return false }
 
 // lock returns an error: no directory is shared between users here.
 func (*sharedDir) lock(context.Context, time.Duration) (*os.File, error) { return nil, errNoSharing }

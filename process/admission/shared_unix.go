@@ -47,7 +47,7 @@ func openShared(path string) (_ *sharedDir, err error) {
 	if err != nil {
 		return nil, err
 	}
-	uid := ownerOf(info)
+	uid := fileOwner(info)
 	switch {
 	case uid != 0 && uid != os.Geteuid():
 		return nil, fmt.Errorf("it belongs to user %s, who could remove every claim in it; let it belong to root: chown root %s", userName(uid), path)
@@ -60,10 +60,11 @@ func openShared(path string) (_ *sharedDir, err error) {
 	return &sharedDir{f, path}, nil
 }
 
+// close closes the directory.
 func (d *sharedDir) close() { d.f.Close() }
 
-// ownerOf returns the uid of a file's owner, -1 when it is unknown.
-func ownerOf(info fs.FileInfo) int {
+// fileOwner returns the uid of a file's owner, -1 when it is unknown.
+func fileOwner(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)
 	}
@@ -88,9 +89,9 @@ func (d *sharedDir) open(name string, flags int, mode uint32) (*os.File, error) 
 // unlink removes a name; of a link it removes the link itself.
 func (d *sharedDir) unlink(name string) error { return unix.Unlinkat(int(d.f.Fd()), name, 0) }
 
-// unlocked reports whether nobody holds a lock on f, by taking a shared one. A claim's file has its name only while its owner holds the
-// exclusive lock, so a shared one that is granted proves that the owner is dead, and readers do not disturb each other.
-func unlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared) }
+// isUnlocked reports whether nobody holds a lock on f, by taking a shared one. A claim's file has its name only while its owner holds the exclusive
+// lock, so a shared one that is granted proves that the owner is dead, and readers do not disturb each other.
+func isUnlocked(f *os.File) (bool, error) { return filelock.Try(f, filelock.Shared) }
 
 // scan returns the live claims of this boot, those of other users and our own. With tidy it removes what dead owners left: our own files,
 // and as root everybody's; those of another boot or host when they are a week old.
@@ -127,9 +128,9 @@ func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 			case err != nil:
 				s.odd = append(s.odd, fmt.Sprintf("%s: %v", name, err))
 			case live && ours:
-				s.own = append(s.own, about.holder(now))
+				s.own = append(s.own, about.toHolder(now))
 			case live:
-				s.others = append(s.others, about.holder(now))
+				s.others = append(s.others, about.toHolder(now))
 			case sweep:
 				d.removeIfDead(n, now, 0)
 			}
@@ -139,22 +140,22 @@ func (d *sharedDir) scan(boot string, tidy bool) (sharedClaims, error) {
 	return s, nil
 }
 
-// check returns the info of an open claim's file. It is an error when that is not a regular file of the user in its name.
-func (n noteName) check(f *os.File) (fs.FileInfo, error) {
+// checkFile returns the info of an open claim's file. It is an error when that is not a regular file of the user in its name.
+func (n noteName) checkFile(f *os.File) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no regular file")
-	case ownerOf(info) != n.uid:
-		return nil, fmt.Errorf("it belongs to user %s, not to %s", userName(ownerOf(info)), userName(n.uid))
+	case fileOwner(info) != n.uid:
+		return nil, fmt.Errorf("it belongs to user %s, not to %s", userName(fileOwner(info)), userName(n.uid))
 	}
 	return info, nil
 }
 
-// holds reports whether our own user's claim id is held now.
-func (d *sharedDir) holds(boot, id string) bool {
+// isHeld reports whether our own user's claim id is held now.
+func (d *sharedDir) isHeld(boot, id string) bool {
 	_, live, err := d.readNote(noteName{boot: boot, uid: os.Geteuid(), id: id})
 	return err == nil && live
 }
@@ -172,10 +173,10 @@ func (d *sharedDir) readNote(n noteName) (about note, live bool, err error) {
 		return note{}, false, err
 	}
 	defer f.Close()
-	if _, err := n.check(f); err != nil {
+	if _, err := n.checkFile(f); err != nil {
 		return note{}, false, err
 	}
-	if dead, err := unlocked(f); err != nil || dead {
+	if dead, err := isUnlocked(f); err != nil || dead {
 		return note{}, false, err
 	}
 	for range rereads {
@@ -202,11 +203,11 @@ func (d *sharedDir) removeIfDead(n noteName, now time.Time, age time.Duration) {
 		return
 	}
 	defer f.Close()
-	info, err := n.check(f)
+	info, err := n.checkFile(f)
 	if err != nil || age > 0 && now.Sub(info.ModTime()) <= age {
 		return
 	}
-	if dead, err := unlocked(f); err == nil && dead {
+	if dead, err := isUnlocked(f); err == nil && dead {
 		_ = d.unlink(n.String())
 	}
 }

@@ -60,6 +60,7 @@ func (l *Ledger) Sweep(ctx context.Context, reap func(Holder) error) (Swept, err
 	}
 }
 
+// closeAll closes the locks of dead claims.
 func closeAll(found []dead) {
 	for _, d := range found {
 		d.lock.Close()
@@ -78,7 +79,7 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 			break
 		}
 		id := d.entry.ID
-		h := (&book{ledger: l}).holder(d.entry)
+		h := (&book{ledger: l}).describeEntry(d.entry)
 		holders[id] = h
 		results[id] = l.reapOne(h, reap)
 		tried[id] = time.Now()
@@ -97,16 +98,16 @@ func (l *Ledger) reapAll(ctx context.Context, found []dead, reap func(Holder) er
 				d.lock.Close()
 				b.removeEntry(id)
 				done.Removed = append(done.Removed, h)
-				b.wakeFront(b.waiting())
+				b.wakeFront(b.waiters())
 				continue
 			}
-			h.State, h.StaleWhy = Stale, clip(err.Error())
+			h.State, h.StaleWhy = Stale, clipText(err.Error())
 			done.Stale = append(done.Stale, h)
-			if e := b.entryOf(id); e != nil && e.StaleWhy != h.StaleWhy {
+			if e := b.findEntry(id); e != nil && e.StaleWhy != h.StaleWhy {
 				e.StaleWhy, b.changed = h.StaleWhy, true
 				b.writeStaleReason(e)
 			}
-			b.warn("stale", l.claimFilePath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
+			b.addWarning("stale", l.claimFilePath(id), "what %s (pid %d, since %s) left cannot be cleaned up: %v; plimsoll gc tries again",
 				h.Tool, h.Owner.PID, h.Since.Format(time.RFC3339), err)
 			b.warnings[len(b.warnings)-1].Err = err
 		}
@@ -124,8 +125,8 @@ func (b *book) writeStaleReason(e *entry) {
 	_ = b.ledger.writeClaimFile(c) // without it only the reason is lost
 }
 
-// clip cuts the text of an error to what the ledger stores.
-func clip(s string) string { return limit.Short(s, 512) }
+// clipText cuts the text of an error to what the ledger stores.
+func clipText(s string) string { return limit.Short(s, 512) }
 
 var errNoReaper = errors.New("this process has nothing to clean it up with")
 

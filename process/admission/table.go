@@ -28,7 +28,7 @@ func (b *book) load() error {
 		return err
 	}
 	if b.damagedPath != "" {
-		b.warn("ledger", b.damagedPath, "the list of who holds memory was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
+		b.addWarning("ledger", b.damagedPath, "the list of who holds memory was damaged (%v); it is kept as %s, and %d claims were recovered from their own files",
 			b.damage, b.damagedPath, len(b.file.Entries))
 	}
 	return nil
@@ -47,7 +47,7 @@ func (b *book) loadTable() (lost bool, err error) {
 	}
 	image, err := readAll(f, maxTable)
 	if err == nil {
-		err = b.decode(image)
+		err = b.decodeTable(image)
 	}
 	if err == nil {
 		b.table, b.image = f, image
@@ -78,8 +78,8 @@ func readAll(f *os.File, maxBytes int64) ([]byte, error) {
 	return image[:n], err
 }
 
-// decode reads the entries of a table. It is an error if this package could not have written it. The entries share the memory of image.
-func (b *book) decode(image []byte) error {
+// decodeTable reads the entries of a table. It is an error if this package could not have written it. The entries share the memory of image.
+func (b *book) decodeTable(image []byte) error {
 	head, err := decodeHeader(image)
 	if err != nil {
 		return err
@@ -136,15 +136,15 @@ func (b *book) assignRecords() []*entry {
 	return placed
 }
 
-// encode returns the whole table, with checksums.
-func (b *book) encode() []byte {
+// encodeTable returns the whole table, with checksums.
+func (b *book) encodeTable() []byte {
 	placed := b.assignRecords()
 	image := make([]byte, len(placed)*recordSize)
 	for i := range placed {
 		record := image[i*recordSize : (i+1)*recordSize]
 		b.encodeRecord(record, i, placed[i])
 		if i == 0 || placed[i] != nil {
-			seal(record)
+			writeChecksum(record)
 		}
 	}
 	return image
@@ -162,12 +162,12 @@ func (b *book) encodeRecord(record []byte, i int, e *entry) {
 	}
 }
 
-// store writes the records that have changed. Nothing is flushed to disk: the page cache outlives a process that dies, and when the host goes
+// writeTable writes the records that have changed. Nothing is flushed to disk: the page cache outlives a process that dies, and when the host goes
 // down all claims are void, since the next boot has another directory.
-func (b *book) store() error {
+func (b *book) writeTable() error {
 	failpoint("store")
 	if b.table == nil {
-		if err := replaceFile(b.ledger.tablePath(), b.encode()); err != nil {
+		if err := replaceFile(b.ledger.tablePath(), b.encodeTable()); err != nil {
 			return err
 		}
 	} else if err := b.writeChanges(b.assignRecords()); err != nil {
@@ -200,7 +200,7 @@ func (b *book) writeChanges(placed []*entry) error {
 			continue
 		}
 		if i == 0 || e != nil {
-			seal(scratch[:])
+			writeChecksum(scratch[:])
 		}
 		run = append(run, scratch[:]...)
 	}
@@ -213,12 +213,14 @@ func (b *book) writeChanges(placed []*entry) error {
 	return nil
 }
 
+// close closes the table.
 func (b *book) close() {
 	if b.table != nil {
 		b.table.Close()
 	}
 }
 
+// tablePath returns the file of the table.
 func (l *Ledger) tablePath() string { return filepath.Join(l.dir, "ledger.table") }
 
 // idSet is a set of the IDs of entries. It takes 8 bytes for each of thousands and no pointer: a map of them is a fifth of what reading a

@@ -55,7 +55,10 @@ const (
 	wishPoll     = 50 * time.Millisecond
 )
 
+// wishPath returns the file in which somebody asks the run of a claim for something.
 func (l *Ledger) wishPath(id string) string { return filepath.Join(l.dir, "wishes", id+".json") }
+
+// answerPath returns the file in which a run answers a wish.
 func (l *Ledger) answerPath(id string) string {
 	return filepath.Join(l.dir, "wishes", id+".answer.json")
 }
@@ -66,12 +69,12 @@ func (l *Ledger) Ask(ctx context.Context, id string, w Wish) (Answer, error) {
 	if !ValidID(id) {
 		return Answer{}, fmt.Errorf("admission: %w: the id %q is not 1 to 64 letters, digits, - and _", ErrRequest, id)
 	}
-	w.Number = newID()
+	w.Number = makeID()
 	if err := os.MkdirAll(filepath.Dir(l.wishPath(id)), 0o700); err != nil {
-		return Answer{}, l.unavailable(err)
+		return Answer{}, l.unavailableError(err)
 	}
 	if err := writeWish(l.wishPath(id), w); err != nil {
-		return Answer{}, l.unavailable(err)
+		return Answer{}, l.unavailableError(err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, wishPatience, fmt.Errorf("the plimsoll of run %s does not answer: it is stopped, or has just ended", id))
 	defer cancel()
@@ -97,7 +100,7 @@ func (c *Claim) Wished() (w Wish, ok bool) {
 	}
 	path := c.wish
 	c.mu.Unlock()
-	if sysfile.Missing(path) { // as good as always, and it makes no garbage
+	if sysfile.IsMissing(path) { // as good as always, and it makes no garbage
 		return w, false
 	}
 	return takeWish(path)
@@ -117,6 +120,7 @@ func takeWish(path string) (w Wish, ok bool) {
 // Answer writes the outcome of a wish for the process that asked.
 func (c *Claim) Answer(a Answer) error { return writeWish(c.ledger.answerPath(c.id), a) }
 
+// writeWish writes a wish or an answer into a file of its own, whole or not at all.
 func writeWish(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -52,7 +52,7 @@ type Decision struct {
 // Check reports whether the run would be admitted now, and makes no claim. The error means that there is no answer: it is an
 // [*admission.UnavailableError], wraps [admission.ErrRequest], or is the cause of ctx.
 func (g *Guard) Check(ctx context.Context, r Request) (Decision, error) {
-	ask, d := g.request(r)
+	ask, d := g.makeRequest(r)
 	var err error
 	d.Terms, err = g.ledger.Preview(ctx, ask)
 	if refused, ok := errors.AsType[*admission.Refused](err); ok {
@@ -67,18 +67,18 @@ func (g *Guard) Check(ctx context.Context, r Request) (Decision, error) {
 // reservation and takes no slot. The error is an [*admission.Refused], an [*admission.UnavailableError], wraps [admission.ErrRequest], or
 // is the cause of ctx, and then nothing is held. The admission must be released.
 func (g *Guard) Admit(ctx context.Context, r Request) (*Admission, error) {
-	ask, d := g.request(r)
+	ask, d := g.makeRequest(r)
 	claim, err := g.ledger.Acquire(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
-	return &Admission{guard: g, claim: claim, tool: ask.Tool, variant: r.Variant, project: projectOf(r.Project), estimate: d.Estimate}, nil
+	return &Admission{guard: g, claim: claim, tool: ask.Tool, variant: r.Variant, project: findProject(r.Project), estimate: d.Estimate}, nil
 }
 
-// request returns the request for admission, which [sizing.Decide] makes as for plimsoll run, with the caller's request in place of a
-// configuration.
-func (g *Guard) request(r Request) (admission.Request, Decision) {
-	project := projectOf(r.Project)
+// makeRequest returns the request for admission, which [sizing.Decide] makes as for plimsoll run, with the caller's request in place of a
+// configuration. The decision has the estimate already.
+func (g *Guard) makeRequest(r Request) (admission.Request, Decision) {
+	project := findProject(r.Project)
 	s := config.Settings{
 		MemoryMax: config.Auto, MinFree: g.options.MinFree, CountSwap: g.options.CountSwap,
 		MaxConcurrent: r.Slots, MaxConcurrentTotal: g.options.SlotsTotal, Wait: r.Wait,
@@ -91,7 +91,7 @@ func (g *Guard) request(r Request) (admission.Request, Decision) {
 	}
 	var host sizing.Host
 	host.Reading, host.Err = g.headroom()
-	n := g.decide(s, r.Tool, r.Variant, project, host)
+	n := g.sizeRun(s, r.Tool, r.Variant, project, host)
 	if r.Reservation != 0 {
 		n.Reservation = r.Reservation
 	}
@@ -99,11 +99,11 @@ func (g *Guard) request(r Request) (admission.Request, Decision) {
 	if project.Path != "" {
 		name = filepath.Base(project.Path)
 	}
-	ask := n.Ask(s)
+	ask := n.Request(s)
 	ask.Yields = ask.Yields && r.Reservation == 0
 	ask.Tool, ask.Variant, ask.Project, ask.Parent = config.CanonicalTool(r.Tool), r.Variant, name, os.Getenv(sandbox.CookieName)
 	ask.Force, ask.Headroom, ask.Progress = r.Force, g.headroom, r.Progress
-	return ask, Decision{Estimate: estimateOf(n.Estimate)}
+	return ask, Decision{Estimate: newEstimate(n.Estimate)}
 }
 
 // Admission holds memory and a slot for one run, until Release or until this process ends. It is safe for concurrent use.

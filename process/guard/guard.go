@@ -98,14 +98,14 @@ func (g *Guard) Estimate(tool, project string) Estimate {
 // EstimateVariant returns the estimate for one variant of a generic tool ("test" of make test). A variant without a history of its own is
 // estimated from the tool's other variants.
 func (g *Guard) EstimateVariant(tool, variant, project string) Estimate {
-	return estimateOf(g.decide(config.Settings{MemoryMax: config.Auto}, tool, variant, projectOf(project), sizing.Host{Err: errNotRead}).Estimate)
+	return newEstimate(g.sizeRun(config.Settings{MemoryMax: config.Auto}, tool, variant, findProject(project), sizing.Host{Err: errNotRead}).Estimate)
 }
 
 // errNotRead is [sizing.Host].Err where only the estimate is asked for, which does not depend on the host.
 var errNotRead = errors.New("the host was not read")
 
-// decide calls [sizing.Decide] with the history and the initial estimates of this guard.
-func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Project, host sizing.Host) sizing.Numbers {
+// sizeRun calls [sizing.Decide] with the history and the initial estimates of this guard.
+func (g *Guard) sizeRun(s config.Settings, tool, variant string, project usage.Project, host sizing.Host) sizing.Numbers {
 	tool = config.CanonicalTool(tool)
 	known := sizing.InputOf(g.history, project.Key, tool, variant, func(err error) {
 		g.options.Warn("estimated without history: " + err.Error())
@@ -116,8 +116,8 @@ func (g *Guard) decide(s config.Settings, tool, variant string, project usage.Pr
 	return n
 }
 
-// projectOf returns the project around a directory, the working directory for "".
-func projectOf(dir string) usage.Project {
+// findProject returns the project around a directory, the working directory for "".
+func findProject(dir string) usage.Project {
 	here := config.ProjectOf(dir)
 	return usage.Project{Key: here.Key, Path: here.Root}
 }
@@ -131,6 +131,7 @@ type Estimate struct {
 	Samples int
 }
 
-func estimateOf(e estimate.Estimate) Estimate {
+// newEstimate returns an estimate in the form of this package.
+func newEstimate(e estimate.Estimate) Estimate {
 	return Estimate{Bytes: e.Bytes, Source: e.Source, Samples: e.Samples}
 }

@@ -18,7 +18,7 @@ func TestMinFreeOfAProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.SetHeadroom(func() (headroom.Reading, error) { return reading, nil })
-		if ask, _ := g.request(Request{Tool: "x"}); ask.MinFree != want {
+		if ask, _ := g.makeRequest(Request{Tool: "x"}); ask.MinFree != want {
 			t.Errorf("%d: %d is kept free, want %d", asked, ask.MinFree, want)
 		}
 	}

@@ -19,32 +19,32 @@ const (
 
 // agents finds the agents below a command that only translates for them ([Spec].Agent). The watcher's lock guards it.
 type agents struct {
-	is     func(argv []string) bool // nil: the command itself is the agent
-	root   int
-	known  map[int]uint64 // pid to start time, with those that have ended
-	killed bool           // one of them was, for memory
-	ending bool           // the end of the run is waited for
+	isAgent func(argv []string) bool // nil: the command itself is the agent
+	root    int
+	known   map[int]uint64 // pid to start time, with those that have ended
+	killed  bool           // one of them was, for memory
+	ending  bool           // the end of the run is waited for
 }
 
-// standing is the role of a process in a run with an adapter.
-type standing uint8
+// role is the role of a process in a run with an adapter.
+type role uint8
 
 const (
-	aTool standing = iota
+	aTool role = iota
 	undecided
 	anAgent
 )
 
-// roleOf returns the role of a process: anAgent if [Spec].Agent accepts its arguments, which it then remembers; aTool for one below an agent,
+// findRole returns the role of a process: anAgent if [Spec].Agent accepts its arguments, which it then remembers; aTool for one below an agent,
 // whatever its arguments, and for any other one older than agentWait; undecided for a young one. Without [Spec].Agent all are tools.
-func (a *agents) roleOf(p proctree.Process) standing {
-	if a.is == nil {
+func (a *agents) findRole(p proctree.Process) role {
+	if a.isAgent == nil {
 		return aTool
 	}
 	if a.knows(p.PID, p.Start) {
 		return anAgent
 	}
-	young := ageOf(p) < agentWait
+	young := processAge(p) < agentWait
 	for above, n := p.PPID, 0; above != a.root; n++ {
 		q, err := proctree.Lookup(above)
 		switch {
@@ -56,7 +56,7 @@ func (a *agents) roleOf(p proctree.Process) standing {
 		above = q.PPID
 	}
 	switch {
-	case a.is(argumentsOf(p.PID)):
+	case a.isAgent(readArguments(p.PID)):
 		a.remember(p)
 		return anAgent
 	case young:
@@ -65,6 +65,7 @@ func (a *agents) roleOf(p proctree.Process) standing {
 	return aTool
 }
 
+// knows reports whether the process with this pid and start time was found to be an agent, alive or not.
 func (a *agents) knows(pid int, start uint64) bool {
 	was, ok := a.known[pid]
 	return ok && was == start
@@ -95,23 +96,23 @@ func (a *agents) anyAlive() bool {
 	return false
 }
 
-// isSpared reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. An agent that is new gets the
-// command's OOM score and nice value, see spareAgent. It is called with the tree locked.
-func (w *watcher) isSpared(p proctree.Process) bool {
+// mayBeAgent reports whether p must not be treated as a tool: it is an agent, or so young that it may become one. An agent that is new gets the
+// command's OOM score and nice value, see protectAgent. It is called with the tree locked.
+func (w *watcher) mayBeAgent(p proctree.Process) bool {
 	known := w.agents.knows(p.PID, p.Start)
-	s := w.agents.roleOf(p)
+	s := w.agents.findRole(p)
 	if s == anAgent && !known {
-		w.spareAgent(p)
+		w.protectAgent(p)
 	}
 	return s != aTool
 }
 
-// spareAgent gives an agent, and at most maxAbove processes between it and the command, the command's own OOM score and nice value, and marks
-// them as protected, so that they are not treated as children later.
-func (w *watcher) spareAgent(p proctree.Process) {
+// protectAgent gives an agent, and at most maxAbove processes between it and the command, the command's own OOM score and nice value, and marks them
+// as protected, so that they are not treated as children later.
+func (w *watcher) protectAgent(p proctree.Process) {
 	for range maxAbove {
 		_ = proctree.OOMScoreAs(p.PID, w.run.pid)
-		evenPriority(p.PID, w.run.nice)
+		setPriority(p.PID, w.run.nice)
 		if m := w.known[p.PID]; m != nil {
 			m.protected, m.settled = true, true
 		}
@@ -128,29 +129,29 @@ func (w *watcher) settleRole(m *member) {
 	if m.protected || m.settled {
 		return
 	}
-	if w.agents.is != nil {
+	if w.agents.isAgent != nil {
 		p, err := proctree.Lookup(m.pid)
 		if err != nil {
 			return
 		}
-		switch w.agents.roleOf(p) {
+		switch w.agents.findRole(p) {
 		case undecided:
 			return
 		case anAgent:
-			w.spareAgent(p)
+			w.protectAgent(p)
 			return
 		}
 	}
 	m.settled = true
 	_, _ = proctree.OOMScoreAdj(m.pid, childScore)
-	if w.run.spec.limits().background() {
-		lowerPriority(m.pid, niceAfter(w.run.nice, childNice))
+	if w.run.spec.enforcedLimits().isBackground() {
+		lowerPriority(m.pid, addNice(w.run.nice, childNice))
 	}
 }
 
-// noteAgentKilled is called for every process that was killed for memory. If it was an agent and none is alive after agentRest, the run is asked
-// to end: by then the adapter has had the time to report the death itself.
-func (w *watcher) noteAgentKilled(pid int, start uint64) {
+// checkAgentKilled is called for every process that was killed for memory. If it was an agent and none is alive after agentRest, the run is asked to
+// end: by then the adapter has had the time to report the death itself.
+func (w *watcher) checkAgentKilled(pid int, start uint64) {
 	if !w.agents.knows(pid, start) {
 		return
 	}
@@ -175,7 +176,7 @@ func (r *Run) endWithoutAgent() {
 	if alive {
 		return
 	}
-	r.spec.note(journal.Warned{About: "agent", Text: "the agent was killed for memory, and what stands between it and the editor goes on: the run was asked to end"})
+	r.spec.appendEvent(journal.Warned{About: "agent", Text: "the agent was killed for memory, and what stands between it and the editor goes on: the run was asked to end"})
 	r.End("memory")
 }
 

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -21,15 +20,6 @@ func inheritedPeak() limit.Bytes {
 	}
 	return limit.Bytes(u.Maxrss) * maxRSSUnit
 }
-
-// reapOrphans does nothing: no process is adopted here.
-func reapOrphans(bool) (release func()) { return func() {} }
-
-// startedByGo returns false and false. It is asked only about adopted processes, and there are none here.
-func startedByGo(int) (started, sure bool) { return false, false }
-
-// resident returns the physical footprint of a process.
-func resident(pid int) limit.Bytes { return proctree.Private(pid) }
 
 // allMembers returns pids as they are: there are no groups here.
 func allMembers(pids []int, _ cage) []int { return pids }

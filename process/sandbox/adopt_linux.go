@@ -18,8 +18,8 @@ const maxRSSUnit = limit.KiB
 // command (exec_mmap in fs/exec.c). Our own ru_maxrss would be too much: it has our parent's in it.
 func inheritedPeak() limit.Bytes { return proctree.HighWater(os.Getpid()) }
 
-// resident returns the resident anonymous memory of a process; 0 when it has gone.
-func resident(pid int) limit.Bytes {
+// privateMemory returns the resident anonymous memory of a process; 0 when it has gone.
+func privateMemory(pid int) limit.Bytes {
 	return limit.Bytes(proctree.PrivatePages(pid)) * limit.Bytes(os.Getpagesize())
 }
 

@@ -64,9 +64,10 @@ func (g *group1) setAlarm(memory int64, wake chan<- struct{}, ready *atomic.Bool
 // adjustThrottle does nothing: cgroup v1 thresholds notify and do not slow down.
 func (g *group1) adjustThrottle(int64) {}
 
+// disableThrottle does nothing: there is no throttle.
 func (g *group1) disableThrottle() {}
 
-// disableThrottle removes memory.high for good, because after this nobody would ever raise it again.
+// disableThrottle removes memory.high for good: nobody would raise it again after this.
 func (g *group2) disableThrottle() {
 	if g.throttle.armed && g.writeText("memory.high", "max") == nil {
 		g.throttle.armed = false

@@ -18,16 +18,16 @@ func TestKillsAround(t *testing.T) {
 	}
 	write("low 0\nhigh 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n")
 	a := outerGroup{dir: dir, file: "memory.events"}
-	a.before = a.count()
-	if a.before != 3 || a.kills() != 0 {
-		t.Errorf("before %d, kills %d", a.before, a.kills())
+	a.before = a.countKills()
+	if a.before != 3 || a.killsSinceStart() != 0 {
+		t.Errorf("before %d, kills %d", a.before, a.killsSinceStart())
 	}
 	write("oom 6\noom_kill 5\n")
-	if a.kills() != 2 {
-		t.Errorf("two more are %d", a.kills())
+	if a.killsSinceStart() != 2 {
+		t.Errorf("two more are %d", a.killsSinceStart())
 	}
 	write("")
-	if a.kills() != 0 || (outerGroup{}).kills() != 0 || (outerGroup{}).bounded() {
+	if a.killsSinceStart() != 0 || (outerGroup{}).killsSinceStart() != 0 || (outerGroup{}).exists() {
 		t.Error("nothing is counted as something")
 	}
 }
@@ -35,10 +35,10 @@ func TestKillsAround(t *testing.T) {
 // A kill is named once, and what this program has ended itself is no kill of the kernel too.
 func TestKillsAroundAreNamedOnce(t *testing.T) {
 	w := &watcher{largest: member{pid: 7, started: 70, bytes: 1 << 20}}
-	if got := w.heldBy(proctree.Process{PID: 7, Start: 70}); got != 1<<20 {
+	if got := w.bytesAtLastLook(proctree.Process{PID: 7, Start: 70}); got != 1<<20 {
 		t.Errorf("the largest held %d", got)
 	}
-	if got := w.heldBy(proctree.Process{PID: 7, Start: 71}); got != 0 {
+	if got := w.bytesAtLastLook(proctree.Process{PID: 7, Start: 71}); got != 0 {
 		t.Errorf("another process of that number held %d", got)
 	}
 }

@@ -43,17 +43,18 @@ func newOuterGroup() outerGroup {
 	if err != nil {
 		return outerGroup{}
 	}
-	n, err := number(body)
-	if err != nil || n >= unlimited || !onlyOurs(a.dir) {
+	n, err := parseNumber(body)
+	if err != nil || n >= unlimited || !holdsOnlyOurs(a.dir) {
 		return outerGroup{}
 	}
 	a.limit = n
-	a.usage, _ = sysfile.Keep(filepath.Join(a.dir, usage)) // without it the tree is looked at at its own pace
-	a.before = a.count()
+	a.usage, _ = sysfile.OpenFile(filepath.Join(a.dir, usage)) // without it the tree is looked at at its own pace
+	a.before = a.countKills()
 	return a
 }
 
-func number(body []byte) (int64, error) {
+// parseNumber reads the number in the text of a control file.
+func parseNumber(body []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(body)), 10, 64)
 }
 
@@ -66,18 +67,20 @@ func (a outerGroup) bytesUsed() (used, limit int64, ok bool) {
 	if err != nil {
 		return 0, 0, false
 	}
-	used, err = number(body)
+	used, err = parseNumber(body)
 	return used, a.limit, err == nil
 }
 
+// close closes the file that is kept open.
 func (a outerGroup) close() { a.usage.Close() }
 
 // machineSigns are two files that say for the whole machine what the processes of a run cannot do unseen: take memory, and start others.
 type machineSigns struct{ meminfo, loadavg *sysfile.File }
 
+// openMachineSigns opens both files. One that cannot be opened is left out, and readState then returns the zero value.
 func openMachineSigns() (m machineSigns) {
-	m.meminfo, _ = sysfile.Keep("/proc/meminfo")
-	m.loadavg, _ = sysfile.Keep("/proc/loadavg")
+	m.meminfo, _ = sysfile.OpenFile("/proc/meminfo")
+	m.loadavg, _ = sysfile.OpenFile("/proc/loadavg")
 	return m
 }
 
@@ -92,7 +95,7 @@ func (m machineSigns) readState() machineState {
 	}
 	_, rest, _ := bytes.Cut(memory, []byte("MemAvailable:"))
 	line, _, _ := bytes.Cut(rest, []byte(" kB"))
-	kib, err := number(line)
+	kib, err := parseNumber(line)
 	if err != nil {
 		return machineState{}
 	}
@@ -100,22 +103,24 @@ func (m machineSigns) readState() machineState {
 	if err != nil {
 		return machineState{}
 	}
-	newest, err := number(load[bytes.LastIndexByte(load, ' ')+1:])
+	newest, err := parseNumber(load[bytes.LastIndexByte(load, ' ')+1:])
 	return machineState{available: kib << 10, newest: newest, known: err == nil}
 }
 
+// close closes both files.
 func (m machineSigns) close() {
 	m.meminfo.Close()
 	m.loadavg.Close()
 }
 
-// onlyOurs reports whether nobody is in the group but plimsolls and what started them: otherwise a kill in it says nothing about this run.
-func onlyOurs(dir string) bool {
+// holdsOnlyOurs reports whether nobody is in the group but plimsolls and what started them: otherwise a kill in it says nothing about this run.
+func holdsOnlyOurs(dir string) bool {
 	pids, err := cgroupfs.Procs(dir)
-	return err == nil && len(strangers(pids)) == 0
+	return err == nil && len(findStrangers(pids)) == 0
 }
 
-func (a outerGroup) count() int {
+// countKills returns the kernel's count of kills in the group, which began before the run; 0 if it cannot be read.
+func (a outerGroup) countKills() int {
 	body, err := sysfile.Read(filepath.Join(a.dir, a.file), sysfile.Small)
 	if err != nil {
 		return 0
@@ -123,13 +128,13 @@ func (a outerGroup) count() int {
 	return int(fieldReader(body).get("oom_kill"))
 }
 
-// bounded reports whether there is such a group.
-func (a outerGroup) bounded() bool { return a.file != "" }
+// exists reports whether there is such a group.
+func (a outerGroup) exists() bool { return a.file != "" }
 
-// kills returns how many processes the kernel has killed in the group since the run began.
-func (a outerGroup) kills() int {
-	if !a.bounded() {
+// killsSinceStart returns how many processes the kernel has killed in the group since the run began.
+func (a outerGroup) killsSinceStart() int {
+	if !a.exists() {
 		return 0
 	}
-	return max(0, a.count()-a.before)
+	return max(0, a.countKills()-a.before)
 }

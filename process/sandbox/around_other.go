@@ -5,9 +5,9 @@ package sandbox
 // An outerGroup is a control group of Linux.
 type outerGroup struct{}
 
-func newOuterGroup() outerGroup  { return outerGroup{} }
-func (outerGroup) kills() int    { return 0 }
-func (outerGroup) bounded() bool { return false }
+func newOuterGroup() outerGroup         { return outerGroup{} }
+func (outerGroup) killsSinceStart() int { return 0 }
+func (outerGroup) exists() bool         { return false }
 
 // bytesUsed returns false: there are no control groups here.
 func (outerGroup) bytesUsed() (used, limit int64, ok bool) { return 0, 0, false }

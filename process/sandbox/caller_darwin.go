@@ -7,6 +7,3 @@ const hangupEvents = 0
 
 // holdsInput reports whether a process holds the writing end of our standard input, a pipe or a socket; false if that cannot be found out.
 func holdsInput(pid int) bool { return pid == os.Getppid() }
-
-// argumentsOf returns nil: the arguments of another process are not read here.
-func argumentsOf(int) []string { return nil }

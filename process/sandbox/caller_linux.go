@@ -45,8 +45,8 @@ func holdsInput(pid int) bool {
 	return false
 }
 
-// argumentsOf returns the argument vector of a process; nil if it cannot be read.
-func argumentsOf(pid int) []string {
+// readArguments returns the argument vector of a process; nil if it cannot be read.
+func readArguments(pid int) []string {
 	body, err := sysfile.Read(fmt.Sprintf("/proc/%d/cmdline", pid), sysfile.Small)
 	if err != nil {
 		return nil

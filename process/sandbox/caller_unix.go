@@ -37,7 +37,7 @@ const (
 // ignored); for a command of sshd, whose connection may break; and if init has started this process.
 func FindCaller() (Caller, bool) {
 	var st unix.Stat_t
-	if unix.Fstat(0, &st) != nil || signal.Ignored(syscall.SIGHUP) || hungUp(0) {
+	if unix.Fstat(0, &st) != nil || signal.Ignored(syscall.SIGHUP) || isHungUp(0) {
 		return Caller{}, false
 	}
 	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFIFO && kind != unix.S_IFSOCK {
@@ -52,7 +52,7 @@ func FindCaller() (Caller, bool) {
 		if holdsInput(pid) {
 			return Caller{PID: pid, Start: p.Start}, true
 		}
-		if !runsLine(pid) {
+		if !isShellCommand(pid) {
 			return Caller{}, false
 		}
 		pid = p.PPID
@@ -63,9 +63,9 @@ func FindCaller() (Caller, bool) {
 // shellNames are shells that may stay the parent of the one command that they were given.
 var shellNames = []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "busybox"}
 
-// runsLine reports whether a process is a shell that was given a command line (sh -c LINE), not a script.
-func runsLine(pid int) bool {
-	argv := argumentsOf(pid)
+// isShellCommand reports whether a process is a shell that was given a command line (sh -c LINE), not a script.
+func isShellCommand(pid int) bool {
+	argv := readArguments(pid)
 	if len(argv) < 3 || !slices.Contains(shellNames, strings.TrimPrefix(filepath.Base(argv[0]), "-")) {
 		return false
 	}
@@ -80,8 +80,8 @@ func runsLine(pid int) bool {
 	return false
 }
 
-// hungUp reports whether the other end of a pipe or socket is closed, or on Linux writes no more.
-func hungUp(fd int) bool {
+// isHungUp reports whether the other end of a pipe or socket is closed, or on Linux writes no more.
+func isHungUp(fd int) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: hangupEvents}}
 	n, err := unix.Poll(set, 0)
 	return err == nil && n > 0 && set[0].Revents != 0
@@ -131,7 +131,7 @@ func (r *Run) watchCaller(grace time.Duration, quit <-chan struct{}) {
 		return
 	default:
 	}
-	r.spec.note(journal.Warned{About: "caller", Text: "the program that started it has ended, and standard input with it: the run was asked to end"})
+	r.spec.appendEvent(journal.Warned{About: "caller", Text: "the program that started it has ended, and standard input with it: the run was asked to end"})
 	_ = r.Freeze(false)
 	r.askToEnd()
 	r.killAfter(grace, quit)
@@ -181,8 +181,8 @@ func newWitness() *witness {
 	return w
 }
 
-// saw reports whether a signal that has just reached us was sent to the whole group. It waits for the witness for at most witnessWait.
-func (w *witness) saw(sig os.Signal) bool {
+// sawGroupSignal reports whether a signal that has just reached us was sent to the whole group. It waits for the witness for at most witnessWait.
+func (w *witness) sawGroupSignal(sig os.Signal) bool {
 	late := time.After(witnessWait)
 	for {
 		select {

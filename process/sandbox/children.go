@@ -48,7 +48,7 @@ func (r *Run) LargestChild() (largest Child, ok bool) {
 		if protected[p.PID] || justStarted(p) {
 			continue
 		}
-		if held := resident(p.PID); held > largest.Bytes {
+		if held := privateMemory(p.PID); held > largest.Bytes {
 			largest = Child{PID: p.PID, Start: p.Start, Name: p.Name, Bytes: held}
 		}
 	}
@@ -105,7 +105,7 @@ func (r *Run) KillChild(c Child) error {
 		return err
 	}
 	r.stopped = slices.DeleteFunc(r.stopped, c.same)
-	r.spec.note(journal.ChildKilled{PID: c.PID, Name: c.Name, Bytes: int64(c.Bytes), By: "plimsoll"})
+	r.spec.appendEvent(journal.ChildKilled{PID: c.PID, Name: c.Name, Bytes: int64(c.Bytes), By: "plimsoll"})
 	return nil
 }
 
@@ -163,10 +163,12 @@ func (r *Run) thawForEnd() {
 	r.stopped = nil
 }
 
+// process returns the child as package proctree names processes.
 func (c Child) process() proctree.Process {
 	return proctree.Process{PID: c.PID, Start: c.Start, Name: c.Name}
 }
 
+// same reports whether two children are the same process.
 func (c Child) same(o Child) bool { return c.PID == o.PID && c.Start == o.Start }
 
 // livingMembers returns the processes of the run that are alive now, including the command. Each is looked up again, because the tree may have
@@ -186,13 +188,13 @@ func (w *watcher) livingMembers() []proctree.Process {
 			list = append(list, p)
 		}
 	}
-	w.familyPIDs, w.familyNow = unlessLarge(pids), unlessLarge(list)
+	w.familyPIDs, w.familyNow = reuseSmall(pids), reuseSmall(list)
 	return list
 }
 
-// unlessLarge returns list, to be filled again, or nil when its capacity is over 512: a run that once had thousands of processes need not
-// keep the room.
-func unlessLarge[E any](list []E) []E {
+// reuseSmall returns list, to be filled again, or nil when its capacity is over 512: a run that once had thousands of processes need not keep the
+// room.
+func reuseSmall[E any](list []E) []E {
 	const most = 512
 	if cap(list) > most {
 		return nil
@@ -203,7 +205,7 @@ func unlessLarge[E any](list []E) []E {
 // members returns the processes of the tree. The caller holds the lock, and the list is valid until the next call.
 func (w *watcher) members() []proctree.Process {
 	list := w.tree.AppendMembers(w.ofTree[:0])
-	w.ofTree = unlessLarge(list)
+	w.ofTree = reuseSmall(list)
 	return list
 }
 
@@ -235,7 +237,7 @@ func (w *watcher) protectedPIDs(family []proctree.Process) map[int]bool {
 			return protected
 		}
 		protected[first.PID] = true
-		if at = first.PID; !isLauncher(first.Name) {
+		if at = first.PID; !isLauncherName(first.Name) {
 			return protected
 		}
 	}
@@ -266,12 +268,14 @@ func (s *siblings) startRecorded(id string, launch func() (pid int, err error)) 
 	return nil
 }
 
+// ended forgets a command that has ended.
 func (s *siblings) ended(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.ids, pid)
 }
 
+// has reports whether a pid is that of a command of a run of this program.
 func (s *siblings) has(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +314,7 @@ func (r *Run) isOfAnother(p proctree.Process) bool {
 		return false
 	}
 	others := runningCommands.others(r.pid)
-	return len(others) > 0 && slices.Contains(others, runIDOf(p.PID))
+	return len(others) > 0 && slices.Contains(others, readRunID(p.PID))
 }
 
 // Beside calls start, which starts a program that this process needs but that is part of no run, such as one that shows a notice. Where no

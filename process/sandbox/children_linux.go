@@ -22,7 +22,7 @@ func Thaw(r Remains) error {
 	}
 	var failed error
 	for _, root := range r.Groups {
-		if err := namesGroup(root, r.ID); err != nil {
+		if err := checkGroupName(root, r.ID); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}

@@ -70,25 +70,27 @@ func waitFor(pid int, onStop func(int)) exitStatus {
 			onStop(int(status.StopSignal()))
 			continue
 		case status.Signaled():
-			e := statusOf(&usage)
+			e := usageStatus(&usage)
 			e.signal = int(status.Signal())
 			e.code = 128 + e.signal
 			return e
 		case status.Exited():
-			e := statusOf(&usage)
+			e := usageStatus(&usage)
 			e.code = status.ExitStatus()
 			return e
 		}
 	}
 }
 
-func statusOf(u *unix.Rusage) exitStatus {
+// usageStatus returns an exit status with the processor time and the peak that the kernel tells of a process, without how it ended.
+func usageStatus(u *unix.Rusage) exitStatus {
 	return exitStatus{
 		cpu:    time.Duration(u.Utime.Nano() + u.Stime.Nano()),
 		maxRSS: limit.Bytes(u.Maxrss) * maxRSSUnit,
 	}
 }
 
+// onStop calls [Spec].OnStop, unless Freeze is behind the stop.
 func (r *Run) onStop(signal int) {
 	if r.spec.OnStop != nil && !r.stopping.Load() {
 		r.spec.OnStop(signal)
@@ -105,7 +107,7 @@ func (r *Run) Signal(sig syscall.Signal) error {
 	return unix.Kill(r.pid, sig)
 }
 
-// signalAll sends SIGSTOP to all members if stop is set, else SIGCONT. That one has ended is not an error.
+// signalAll sends SIGSTOP to all members if stop is set, else SIGCONT. A member that has ended is no error.
 func signalAll(members []proctree.Process, stop bool) error {
 	sig := syscall.SIGCONT
 	if stop {
@@ -118,12 +120,4 @@ func signalAll(members []proctree.Process, stop bool) error {
 		}
 	}
 	return failed
-}
-
-func startTime(pid int) uint64 {
-	start, err := proctree.StartTime(pid)
-	if err != nil {
-		return 0
-	}
-	return start
 }

@@ -55,7 +55,8 @@ func withSystemRoot(env []string) []string {
 // its handle is open.
 var commands sync.Map
 
-func commandHandle(pid int) windows.Handle {
+// findHandle returns the handle of a command that runs, 0 if there is none with this pid.
+func findHandle(pid int) windows.Handle {
 	handle, ok := commands.Load(pid)
 	if !ok {
 		return 0
@@ -63,6 +64,7 @@ func commandHandle(pid int) windows.Handle {
 	return handle.(windows.Handle)
 }
 
+// forgetCommand closes the handle of a command that was waited for.
 func forgetCommand(pid int) {
 	if handle, ok := commands.LoadAndDelete(pid); ok {
 		_ = windows.CloseHandle(handle.(windows.Handle))
@@ -97,7 +99,7 @@ func execError(path string, err error) error {
 // waitFor waits until pid has ended and returns how. Nothing stops a process on Windows, so that onStop is never called.
 func waitFor(pid int, _ func(int)) exitStatus {
 	defer forgetCommand(pid)
-	handle := commandHandle(pid)
+	handle := findHandle(pid)
 	if _, err := windows.WaitForSingleObject(handle, windows.INFINITE); err != nil {
 		return exitStatus{code: 125, err: fmt.Errorf("wait for pid %d: %w", pid, err)}
 	}
@@ -105,21 +107,20 @@ func waitFor(pid int, _ func(int)) exitStatus {
 	if err := windows.GetExitCodeProcess(handle, &code); err != nil {
 		return exitStatus{code: 125, err: fmt.Errorf("exit code of pid %d: %w", pid, err)}
 	}
-	e := exitStatus{code: int(code), signal: int(signalOf(code)), maxRSS: proctree.PeakPrivate(handle)}
+	e := exitStatus{code: int(code), signal: int(nearestSignal(code)), maxRSS: proctree.PeakPrivate(handle)}
 	var created, exited, kernel, user windows.Filetime
 	if windows.GetProcessTimes(handle, &created, &exited, &kernel, &user) == nil {
-		e.cpu = time.Duration(ticks(kernel)+ticks(user)) * 100
+		e.cpu = time.Duration(filetimeUnits(kernel)+filetimeUnits(user)) * 100
 	}
 	return e
 }
 
-// ticks returns a duration in units of 100 ns.
-func ticks(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
+// filetimeUnits returns a duration in units of 100 ns.
+func filetimeUnits(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
 
-// signalOf returns the signal that comes nearest to the way a process ended, or 0. The exit
-// code itself stays what Windows says: cmd.exe looks for STATUS_CONTROL_C_EXIT to end its
-// batch file.
-func signalOf(code uint32) syscall.Signal {
+// nearestSignal returns the signal that comes nearest to the way a process ended, or 0. The exit code itself stays what Windows says: cmd.exe looks
+// for STATUS_CONTROL_C_EXIT to end its batch file.
+func nearestSignal(code uint32) syscall.Signal {
 	switch windows.NTStatus(code) {
 	case windows.STATUS_CONTROL_C_EXIT:
 		return syscall.SIGINT
@@ -153,18 +154,10 @@ func (r *Run) Signal(sig syscall.Signal) error {
 	return proctree.Signal(proctree.Process{PID: r.pid, Start: r.started}, sig)
 }
 
-// signalAll sends SIGSTOP to all members if stop is set, else SIGCONT. That one has ended is not an error.
+// signalAll returns an error, unless there are no members: Windows cannot stop a process.
 func signalAll(members []proctree.Process, _ bool) error {
 	if len(members) == 0 {
 		return nil
 	}
 	return fmt.Errorf("stop or continue a process: %w on Windows", errors.ErrUnsupported)
-}
-
-func startTime(pid int) uint64 {
-	start, err := proctree.StartTime(pid)
-	if err != nil {
-		return 0
-	}
-	return start
 }

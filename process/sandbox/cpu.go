@@ -21,9 +21,8 @@ const BackgroundWeight = 60
 // answers while its builds run.
 const childNice = 5
 
-// niceOf returns the nice value that comes nearest to a weight: the scheduler gives a process 1.25
-// times the share with each step down.
-func niceOf(weight int) int {
+// weightToNice returns the nice value that comes nearest to a weight: the scheduler gives a process 1.25 times the share with each step down.
+func weightToNice(weight int) int {
 	if weight <= 0 {
 		return 0
 	}
@@ -31,14 +30,14 @@ func niceOf(weight int) int {
 	return min(19, max(-20, n))
 }
 
-// niceAfter returns nice + steps, kept within -20 to 19.
-func niceAfter(nice, steps int) int { return min(19, max(-20, nice+steps)) }
+// addNice returns nice + steps, kept within -20 to 19.
+func addNice(nice, steps int) int { return min(19, max(-20, nice+steps)) }
 
-// nice returns what is added to our own nice value for the command where no group holds its weight.
-func (l Limits) nice() int { return niceOf(l.CPUWeight) }
+// niceValue returns what is added to our own nice value for the command where no group holds its weight.
+func (l Limits) niceValue() int { return weightToNice(l.CPUWeight) }
 
-// background reports whether the run is to give way to others.
-func (l Limits) background() bool { return l.CPUWeight > 0 && l.CPUWeight < NormalWeight }
+// isBackground reports whether the run is to give way to others.
+func (l Limits) isBackground() bool { return l.CPUWeight > 0 && l.CPUWeight < NormalWeight }
 
 // heldByNobody is the strength of limits that nobody holds.
 var heldByNobody = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CPU: ByNobody, CPUs: ByNobody}
@@ -47,9 +46,9 @@ var heldByNobody = Strength{Memory: ByNobody, Swap: ByNobody, Pids: ByNobody, CP
 // kernel's own default.
 const quotaPeriod = 100_000
 
-// quota returns the processor time that the run may have in each quotaPeriod, in microseconds, and never less than the kernel accepts
+// quotaMicros returns the processor time that the run may have in each quotaPeriod, in microseconds, and never less than the kernel accepts
 // (min_cfs_quota_period).
-func (l Limits) quota() int64 { return max(1000, int64(l.CPUs*quotaPeriod)) }
+func (l Limits) quotaMicros() int64 { return max(1000, int64(l.CPUs*quotaPeriod)) }
 
 // cpuUse adds up the processor time of processes where no group counts it. A process that has ended counts with what was seen
 // of it last; what it used after that, and one that came and went between two looks, are missing.
@@ -78,12 +77,12 @@ func (c *cpuUse) readTimes(pids []int) (used, work time.Duration) {
 			work = max(work, 0) + p.CPU + p.Waited
 		}
 	}
-	return c.addTimes(now), work
+	return c.sumTimes(now), work
 }
 
-// addTimes takes the times of the living processes and returns the sum over them and those that have ended since they were last seen. It
-// keeps now for the next call.
-func (c *cpuUse) addTimes(now map[int]time.Duration) time.Duration {
+// sumTimes takes the times of the living processes and returns the sum over them and those that have ended since they were last seen. It keeps now
+// for the next call.
+func (c *cpuUse) sumTimes(now map[int]time.Duration) time.Duration {
 	for pid, used := range c.last {
 		if again, here := now[pid]; !here || again < used { // less: the number is another process's now
 			c.gone += used
@@ -143,7 +142,7 @@ func (p *processorWait) measure(now time.Time, cpu time.Duration, pids func() []
 	next := make(map[int]schedUse, min(len(list), maxCPUReads))
 	var sum schedUse
 	for _, pid := range list[:min(len(list), maxCPUReads)] {
-		use, ok := schedUseOf(pid)
+		use, ok := readSchedUse(pid)
 		if !ok {
 			continue
 		}
@@ -161,15 +160,15 @@ func (p *processorWait) measure(now time.Time, cpu time.Duration, pids func() []
 	}
 }
 
-// averages returns the average numbers of processors that the run had and wanted, Wanted being at most most; the zero Processor if nothing was
+// averages returns the average numbers of processors that the run had and wanted, Wanted being at most maxWanted; the zero Processor if nothing was
 // measured.
-func (p *processorWait) averages(most float64) Processor {
+func (p *processorWait) averages(maxWanted float64) Processor {
 	if p.elapsed <= 0 {
 		return Processor{}
 	}
 	had := float64(p.had) / float64(p.elapsed)
 	wanted := float64(p.wanted) / float64(p.elapsed)
-	return Processor{Had: had, Wanted: max(had, min(wanted, most)), Busy: p.elapsed}
+	return Processor{Had: had, Wanted: max(had, min(wanted, maxWanted)), Busy: p.elapsed}
 }
 
 // Starved reports whether the run was busy for 10 seconds or more and had less than half of the processors that it could have used.

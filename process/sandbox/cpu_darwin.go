@@ -21,14 +21,15 @@ func ownNice() int {
 	return nice
 }
 
+// lowerPriority raises the nice value of a descendant to nice, unless it is as high already.
 func lowerPriority(pid, nice int) {
 	if now, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && now < nice {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, nice)
 	}
 }
 
-// evenPriority does nothing: without the arguments of other processes no agent is found below the command here.
-func evenPriority(int, int) {}
+// setPriority does nothing: without the arguments of other processes no agent is found below the command here.
+func setPriority(int, int) {}
 
 // niceSession does nothing: sessions have no nice value here.
 func niceSession(int, int) {}

@@ -21,10 +21,10 @@ const (
 // limitCPU writes the CPU weight and quota, and records in g.held which of them the kernel accepted. It returns no error: a kernel or a parent
 // without the controller costs the run these two limits and no other.
 func (g *group2) limitCPU(l Limits) {
-	if l.CPUWeight > 0 && g.write("cpu.weight", int64(l.CPUWeight)) == nil {
+	if l.CPUWeight > 0 && g.writeNumber("cpu.weight", int64(l.CPUWeight)) == nil {
 		g.held.CPU = ByKernel
 	}
-	if l.CPUs > 0 && g.writeText("cpu.max", strconv.FormatInt(l.quota(), 10)+" "+strconv.Itoa(quotaPeriod)) == nil {
+	if l.CPUs > 0 && g.writeText("cpu.max", strconv.FormatInt(l.quotaMicros(), 10)+" "+strconv.Itoa(quotaPeriod)) == nil {
 		g.held.CPUs = ByKernel
 	}
 }
@@ -53,7 +53,7 @@ func (g *group1) limitCPU(l Limits) {
 		g.held.CPU = ByKernel
 	}
 	if l.CPUs > 0 && writeControl(g.cpu, "cpu.cfs_period_us", strconv.Itoa(quotaPeriod)) == nil &&
-		writeControl(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.quota(), 10)) == nil {
+		writeControl(g.cpu, "cpu.cfs_quota_us", strconv.FormatInt(l.quotaMicros(), 10)) == nil {
 		g.held.CPUs = ByKernel
 	}
 }
@@ -115,8 +115,8 @@ func lowerPriority(pid, nice int) {
 	})
 }
 
-// evenPriority gives a process this nice value, as far as that is allowed.
-func evenPriority(pid, nice int) {
+// setPriority gives all threads of a process this nice value, as far as that is allowed.
+func setPriority(pid, nice int) {
 	eachThread(pid, func(tid, now int) {
 		if now != nice {
 			setNice(tid, nice)
@@ -153,5 +153,5 @@ func niceSession(pid, steps int) {
 			own, _ = strconv.Atoi(fields[len(fields)-1])
 		}
 	}
-	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(niceAfter(own, steps))), 0)
+	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(addNice(own, steps))), 0)
 }

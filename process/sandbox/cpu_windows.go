@@ -65,11 +65,14 @@ func forkNice(_ int, fork func() (int, error)) (pid int, held bool, err error) {
 	return pid, false, err
 }
 
-func ownNice() int           { return 0 }
+// ownNice returns 0: priorities are not numbered like this here.
+func ownNice() int { return 0 }
+
+// lowerPriority does nothing: the job holds the weight.
 func lowerPriority(int, int) {}
 
 // niceSession does nothing: sessions have no nice value here.
 func niceSession(int, int) {}
 
-// evenPriority does nothing: without the arguments of other processes no agent is found below the command here.
-func evenPriority(int, int) {}
+// setPriority does nothing: without the arguments of other processes no agent is found below the command here.
+func setPriority(int, int) {}

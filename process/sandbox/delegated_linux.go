@@ -164,7 +164,7 @@ func emptyBase(base string) error {
 	if err != nil || len(inside) == 0 {
 		return err
 	}
-	if foreign := strangers(inside); len(foreign) > 0 {
+	if foreign := findStrangers(inside); len(foreign) > 0 {
 		err := fmt.Errorf("%d foreign processes are in %s too, the first is %s (pid %d); cgroup v2 can divide only a group without processes",
 			len(foreign), base, foreign[0].Name, foreign[0].PID)
 		if !slices.ContainsFunc(foreign, func(p proctree.Process) bool { return !justStarted(p) && !isExiting(p) }) {
@@ -175,9 +175,9 @@ func emptyBase(base string) error {
 	return moveAll(inside, filepath.Join(base, supervisorLeaf))
 }
 
-// strangers returns the processes of pids that are neither supervisors of this program, this process among them, nor ancestors of one.
-// Zombies and processes that are gone are left out.
-func strangers(pids []int) []proctree.Process {
+// findStrangers returns the processes of pids that are neither supervisors of this program, this process among them, nor ancestors of one. Zombies
+// and processes that are gone are left out.
+func findStrangers(pids []int) []proctree.Process {
 	ours := ancestors(os.Getpid())
 	self, err := os.Stat("/proc/self/exe")
 	for _, pid := range pids {
@@ -288,11 +288,13 @@ func ancestors(pid int) []int {
 	return line
 }
 
+// hasWord reports whether a file has a word between white space; false if it cannot be read.
 func hasWord(file, word string) bool {
 	body, err := os.ReadFile(file)
 	return err == nil && slices.Contains(strings.Fields(string(body)), word)
 }
 
+// exists reports whether there is a file, also a link that leads nowhere.
 func exists(file string) bool {
 	_, err := os.Lstat(file)
 	return err == nil

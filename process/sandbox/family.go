@@ -83,7 +83,7 @@ func (w *watcher) eachMemory(yield func(string, limit.Bytes) bool) {
 		return
 	}
 	for _, p := range w.livingMembers() {
-		if !yield(p.Name, resident(p.PID)) {
+		if !yield(p.Name, privateMemory(p.PID)) {
 			return
 		}
 	}
@@ -95,7 +95,7 @@ func Family(r Remains, supervisor int) ([]Member, error) {
 	if !validID(r.ID) {
 		return nil, fmt.Errorf("list the processes of a run: its ID is %q", r.ID)
 	}
-	family, err := familyOf(r)
+	family, err := findFamily(r)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func membersOf(family []proctree.Process, protected map[int]bool) []Member {
 	for i, p := range family {
 		m := Member{
 			PID: p.PID, Parent: p.PPID, Start: p.Start, Name: p.Name, State: p.State, CPU: p.CPU,
-			Memory: resident(p.PID), Age: ageOf(p), Command: protected[p.PID],
+			Memory: privateMemory(p.PID), Age: processAge(p), Command: protected[p.PID],
 		}
 		if !m.Command && !in[p.PPID] {
 			m.Orphan = true
@@ -176,7 +176,8 @@ var launchers = []string{
 	"npx", "npm", "pnpm", "yarn", "bunx", "uv", "uvx", "pipx",
 }
 
-func isLauncher(name string) bool {
+// isLauncherName reports whether the first word of a process's name is that of a launcher.
+func isLauncherName(name string) bool {
 	word, _, _ := strings.Cut(name, " ")
 	return slices.Contains(launchers, word)
 }

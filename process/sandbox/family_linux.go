@@ -14,16 +14,16 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/sysfile"
 )
 
-// familyOf returns the living processes of a run that another process supervises: those in its groups, else the command's descendants and
+// findFamily returns the living processes of a run that another process supervises: those in its groups, else the command's descendants and
 // whoever carries the run's cookie.
-func familyOf(r Remains) ([]proctree.Process, error) {
+func findFamily(r Remains) ([]proctree.Process, error) {
 	if len(r.Groups) > 0 && r.Layer != Rlimit && r.Layer != Monitor {
 		nodes := make([]string, len(r.Groups))
 		for i, dir := range r.Groups {
-			if err := namesGroup(dir, r.ID); err != nil {
+			if err := checkGroupName(dir, r.ID); err != nil {
 				return nil, err
 			}
-			nodes[i] = nodeOf(r.Layer, dir) // of a scope without the supervisor
+			nodes[i] = limitGroup(r.Layer, dir) // of a scope without the supervisor
 		}
 		return groupMembers(nodes), nil
 	}
@@ -48,8 +48,8 @@ func familyOf(r Remains) ([]proctree.Process, error) {
 	return living, nil
 }
 
-// ageOf returns the time since a process started.
-func ageOf(p proctree.Process) time.Duration {
+// processAge returns the time since a process started.
+func processAge(p proctree.Process) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return 0
@@ -79,8 +79,8 @@ func Older(match func(argv []string) bool) (pid int, name string) {
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(maxYounger)
-	began, err := proctree.StartTime(os.Getpid())
-	if err != nil {
+	began := proctree.StartTime(os.Getpid())
+	if began == 0 {
 		return 0, ""
 	}
 	for _, number := range names {
@@ -96,7 +96,7 @@ func Older(match func(argv []string) bool) (pid int, name string) {
 		if !match(argv) {
 			continue
 		}
-		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && p.Start < began && slices.Contains([]int{0, os.Geteuid()}, ownerOf("/proc/"+number)) {
+		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && p.Start < began && slices.Contains([]int{0, os.Geteuid()}, groupOwner("/proc/"+number)) {
 			return pid, p.Name
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/plimsoll/plimsoll/internal/process/proctree"
 )
 
-// familyOf returns the command of a run that another process supervises and its descendants, nothing when the command has ended. Orphans
+// findFamily returns the command of a run that another process supervises and its descendants, nothing when the command has ended. Orphans
 // can't be told from other processes here without the run's own table.
-func familyOf(r Remains) ([]proctree.Process, error) {
+func findFamily(r Remains) ([]proctree.Process, error) {
 	if r.PID <= 0 || !proctree.Alive(r.PID, r.Start) {
 		return nil, nil
 	}
@@ -25,8 +25,8 @@ func familyOf(r Remains) ([]proctree.Process, error) {
 	return tree.Members(), nil
 }
 
-// ageOf returns 0: the age is not known here.
-func ageOf(proctree.Process) time.Duration { return 0 }
+// processAge returns 0: the age is not known here.
+func processAge(proctree.Process) time.Duration { return 0 }
 
 // ignoresHangup returns false: it is not known here.
 func ignoresHangup(int) bool { return false }

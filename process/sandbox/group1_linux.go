@@ -95,7 +95,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	for name, file := range map[string]**sysfile.File{
 		"memory.usage_in_bytes": &g.usage, "memory.stat": &g.stat, "memory.oom_control": &g.oom, "memory.kmem.usage_in_bytes": &g.kmem,
 	} {
-		if *file, err = sysfile.Keep(filepath.Join(g.memory, name)); err != nil && file != &g.kmem {
+		if *file, err = sysfile.OpenFile(filepath.Join(g.memory, name)); err != nil && file != &g.kmem {
 			return nil, err
 		}
 	}
@@ -113,6 +113,7 @@ func newCgroup1(spec *Spec, l Limits) (_ cage, err error) {
 	return g, nil
 }
 
+// canTakeProcesses reports whether a cgroup v2 group is an ordinary one (cgroup.type is domain), so that processes can be put into it.
 func canTakeProcesses(group string) bool {
 	body, err := sysfile.Read(filepath.Join(group, "cgroup.type"), sysfile.Small)
 	return err == nil && strings.TrimSpace(string(body)) == "domain"
@@ -165,8 +166,11 @@ func (g *group1) setLimits(l Limits) error {
 	return nil
 }
 
+// strength returns which limits the kernel accepted.
 func (g *group1) strength() Strength { return g.held }
-func (g *group1) forkedNice() bool   { return g.nice }
+
+// forkedNice reports whether the command was started with a nice value of its own.
+func (g *group1) forkedNice() bool { return g.nice }
 
 // launch forks from a thread that has entered the groups. In cgroup v1 a single thread can
 // do that (the tasks file); its child starts where the thread is, so that not one
@@ -241,6 +245,7 @@ func (g *group1) forkInside(c *command) (int, error) {
 	return pid, err
 }
 
+// charged returns the bytes that count against the limit; 0 when they cannot be read.
 func (g *group1) charged() int64 { return readNumber(g.usage) }
 
 // sample returns the memory of the group; anonymous, shared and kernel memory is the working set. It is zero for an empty group, and false
@@ -276,7 +281,7 @@ func (g *group1) cpuUsed() (time.Duration, bool) {
 		if g.unified == "" && g.cpu == "" {
 			return 0, false
 		}
-		f, err := sysfile.Keep(name)
+		f, err := sysfile.OpenFile(name)
 		if err != nil {
 			return 0, false
 		}
@@ -305,6 +310,7 @@ func (g *group1) members(pids []int) ([]int, bool) {
 	}
 }
 
+// peak returns the kernel's high-water mark; false if it cannot be read.
 func (g *group1) peak() (int64, string, bool) {
 	body, err := sysfile.Read(filepath.Join(g.memory, "memory.max_usage_in_bytes"), sysfile.Small)
 	if err != nil {
@@ -313,7 +319,8 @@ func (g *group1) peak() (int64, string, bool) {
 	return cgroupfs.Number(body), "memory.max_usage_in_bytes", true
 }
 
-func (g *group1) forksRefused() int { return refusedIn(g.pids) }
+// forksRefused counts how often the kernel refused a new process at the limit.
+func (g *group1) forksRefused() int { return countRefused(g.pids) }
 
 // freeze uses the freezer of the v2 group if there is one, else that of v1; without either it is an error.
 func (g *group1) freeze(on bool) error {

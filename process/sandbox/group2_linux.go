@@ -71,7 +71,7 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 		}
 	}
 	if l.Pids > 0 {
-		if err := g.write("pids.max", int64(l.Pids)); err != nil {
+		if err := g.writeNumber("pids.max", int64(l.Pids)); err != nil {
 			return nil, err
 		}
 		g.held.Pids = ByKernel
@@ -94,28 +94,31 @@ func newGroup2(parent, name string, l Limits) (g *group2, err error) {
 	if g.procs, err = os.Open(filepath.Join(leaf, "cgroup.procs")); err != nil {
 		return nil, err
 	}
-	if g.current, err = sysfile.Keep(filepath.Join(g.dir, "memory.current")); err != nil {
+	if g.current, err = sysfile.OpenFile(filepath.Join(g.dir, "memory.current")); err != nil {
 		return nil, fmt.Errorf("the memory controller is not at work in %s: %w", g.dir, err)
 	}
 	for name, file := range map[string]**sysfile.File{"memory.stat": &g.stat, "cpu.stat": &g.cpuStat, "memory.events": &g.events} {
-		if *file, err = sysfile.Keep(filepath.Join(g.dir, name)); err != nil {
+		if *file, err = sysfile.OpenFile(filepath.Join(g.dir, name)); err != nil {
 			return nil, err
 		}
 	}
 	return g, nil
 }
 
+// limitSwap sets the limit of swap; a negative one is none.
 func (g *group2) limitSwap(swap limit.Bytes) error {
 	if swap < 0 {
 		return g.writeText("memory.swap.max", "max")
 	}
-	return g.write("memory.swap.max", int64(swap))
+	return g.writeNumber("memory.swap.max", int64(swap))
 }
 
-func (g *group2) write(name string, n int64) error {
+// writeNumber writes a number into a control file of the group.
+func (g *group2) writeNumber(name string, n int64) error {
 	return g.writeText(name, strconv.FormatInt(n, 10))
 }
 
+// writeText writes a text into a control file of the group.
 func (g *group2) writeText(name, text string) error { return writeControl(g.dir, name, text) }
 
 // writeControl writes one value into a control file of a group.
@@ -146,8 +149,10 @@ func writeLimit(dir, name string, n int64) error {
 	return nil
 }
 
+// strength returns which limits the kernel accepted.
 func (g *group2) strength() Strength { return g.held }
 
+// launch starts the command in the leaf of the group.
 func (g *group2) launch(c *command) (int, error) {
 	return c.forkInto(g.agent)
 }
@@ -158,6 +163,7 @@ func (g *group2) cpuUsed() (time.Duration, bool) {
 	return time.Duration(used) * time.Microsecond, used > 0
 }
 
+// charged returns the bytes that count against the limit; 0 when they cannot be read.
 func (g *group2) charged() int64 { return readNumber(g.current) }
 
 // sample returns the memory and processor time of the group; anonymous, shared and kernel memory is the working set. It is zero for an
@@ -203,6 +209,7 @@ func (g *group2) members(pids []int) ([]int, bool) {
 	}
 }
 
+// peak returns the kernel's high-water mark; false before Linux 5.19.
 func (g *group2) peak() (int64, string, bool) {
 	body, err := sysfile.Read(filepath.Join(g.dir, "memory.peak"), sysfile.Small)
 	if err != nil { // Linux before 5.19
@@ -227,10 +234,10 @@ func (g *group2) oomKills() int {
 }
 
 // forksRefused counts how often the kernel refused a new process at the limit.
-func (g *group2) forksRefused() int { return refusedIn(g.dir) }
+func (g *group2) forksRefused() int { return countRefused(g.dir) }
 
-// refusedIn sums "max" of pids.events over a group and all below it: in which of them a refusal is counted depends on the kernel.
-func refusedIn(root string) int {
+// countRefused sums "max" of pids.events over a group and all below it: in which of them a refusal is counted depends on the kernel.
+func countRefused(root string) int {
 	total := int64(0)
 	for _, dir := range cgroupfs.Tree(root) {
 		if body, err := sysfile.Read(filepath.Join(dir, "pids.events"), sysfile.Small); err == nil {
@@ -240,6 +247,7 @@ func refusedIn(root string) int {
 	return int(total)
 }
 
+// freeze stops all processes of the group and of those below it, or lets them go on.
 func (g *group2) freeze(on bool) error {
 	text := "0"
 	if on {
@@ -248,8 +256,10 @@ func (g *group2) freeze(on bool) error {
 	return g.writeText("cgroup.freeze", text)
 }
 
+// kill ends all processes of the group and of those below it.
 func (g *group2) kill() error { return killGroup(g.dir) }
 
+// closeFiles closes all files that are kept open.
 func (g *group2) closeFiles() {
 	for _, f := range []*os.File{g.agent, g.procs} {
 		if f != nil {
@@ -363,6 +373,7 @@ func readFields(f *sysfile.File) fieldReader {
 // fieldReader is the text of a flat keyed control file: lines of "name value". get returns a value, 0 for a missing name.
 type fieldReader []byte
 
+// get returns the value after a name, 0 for a missing one.
 func (f fieldReader) get(name string) int64 { return cgroupfs.Field(f, name) }
 
 // forkInto starts c in the cgroup v2 group whose directory is open as dir (CLONE_INTO_CGROUP of clone3(2), Linux 5.7), and returns its pid.
@@ -386,6 +397,7 @@ type cloneError struct {
 	err   error
 }
 
+// Error names the group and what the kernel must be able to do.
 func (e *cloneError) Error() string {
 	return fmt.Sprintf("start a process in %s (clone3 with CLONE_INTO_CGROUP, Linux 5.7): %v", e.group, e.err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -69,11 +70,13 @@ func (j *jobCage) setLimits() error {
 	return err
 }
 
+// raise sets a new limit of committed memory. Swap has none of its own.
 func (j *jobCage) raise(memory, _ limit.Bytes) error {
 	j.info.JobMemoryLimit = uintptr(min(memory, maxJobMemory))
 	return j.setLimits()
 }
 
+// strength returns which limits the job holds.
 func (j *jobCage) strength() Strength { return j.held }
 
 // launch starts the command suspended, puts it into the job, and resumes it, so that none of it runs outside.
@@ -83,7 +86,7 @@ func (j *jobCage) launch(c *command) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	process := commandHandle(pid)
+	process := findHandle(pid)
 	if err = windows.AssignProcessToJobObject(j.job, process); err != nil {
 		err = fmt.Errorf("put the command into the job object: %w", err)
 	} else {
@@ -94,8 +97,8 @@ func (j *jobCage) launch(c *command) (int, error) {
 		forgetCommand(pid)
 		return 0, err
 	}
-	if err := j.spec.remember(Remains{Layer: Job, PID: pid, Start: startTime(pid)}); err != nil {
-		j.spec.note(journal.Warned{About: "clean-up", Text: "this run is not on record: " + err.Error()})
+	if err := j.spec.remember(Remains{Layer: Job, PID: pid, Start: proctree.StartTime(pid)}); err != nil {
+		j.spec.appendEvent(journal.Warned{About: "clean-up", Text: "this run is not on record: " + err.Error()})
 	}
 	return pid, nil
 }
@@ -202,10 +205,12 @@ func (j *jobCage) peak() (int64, string, bool) {
 // oomKills returns 0: at the limit allocations fail, and nothing is killed.
 func (j *jobCage) oomKills() int { return 0 }
 
+// freeze returns an error: a job object cannot be frozen.
 func (j *jobCage) freeze(bool) error {
 	return errors.New("a job object can't be frozen")
 }
 
+// kill ends all processes of the job.
 func (j *jobCage) kill() error {
 	if j.job == 0 {
 		return nil

@@ -20,7 +20,7 @@ const endedPrefix = "ended-"
 // oomKills sums the kernel's kills over the group and those below it. It remembers the counts of inner groups that are gone, and removes inner
 // groups that were left only to be counted. Kills at an inner run's own limit are left out, as that run counts them.
 func (g *group1) oomKills() int {
-	if len(g.kills) == 0 && sysfile.Leaf(g.memory) { // no inner run: nothing to tell apart
+	if len(g.kills) == 0 && sysfile.IsLeaf(g.memory) { // no inner run: nothing to tell apart
 		n := int(readFields(g.oom).get("oom_kill"))
 		if n > 0 {
 			g.kills[g.memory] = n

@@ -39,24 +39,24 @@ func TestAKillIsNamedWhenItsProcessHasGone(t *testing.T) {
 	}
 	w := &watcher{run: &Run{pid: 1, cage: counted{kills: 1}, spec: Spec{Journal: j}}, known: map[int]*member{pid: {pid: pid, name: "greedy"}}}
 	for range 5 { // it is not reaped yet
-		w.noteKills()
+		w.reportKills()
 	}
 	if got := named(); len(got) != 0 {
 		t.Errorf("named too early: %q", got)
 	}
 	_ = cmd.Wait()
-	w.noteGone(*w.known[pid])
+	w.recordGone(*w.known[pid])
 	delete(w.known, pid)
-	w.noteKills()
+	w.reportKills()
 	if got := named(); !slices.Equal(got, []string{"greedy"}) {
 		t.Errorf("named: %q", got)
 	}
 	// One that ends by itself, long after, was not killed.
 	w.run.cage = counted{kills: 2}
-	w.noteKills()
-	w.noteKills()
-	w.noteGone(member{pid: pid, name: "innocent", met: time.Now()})
-	w.noteKills()
+	w.reportKills()
+	w.reportKills()
+	w.recordGone(member{pid: pid, name: "innocent", met: time.Now()})
+	w.reportKills()
 	if got := named(); !slices.Equal(got, []string{"greedy"}) {
 		t.Errorf("named: %q", got)
 	}

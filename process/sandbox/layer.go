@@ -95,6 +95,7 @@ type NotAvailable struct {
 	Err   error
 }
 
+// Error implements error.
 func (e *NotAvailable) Error() string { return fmt.Sprintf("layer %s: %v", e.Layer, e.Err) }
 func (e *NotAvailable) Unwrap() error { return e.Err }
 
@@ -106,6 +107,7 @@ type NotEnforced struct {
 	Tried    []*NotAvailable
 }
 
+// Error names the demand and, for each layer that was tried, why it was not taken.
 func (e *NotEnforced) Error() string {
 	var b strings.Builder
 	switch {
@@ -168,7 +170,8 @@ type command struct {
 }
 
 // watchedCage is the cage of the layers that have no group: what the run uses is read from the process tree, and [Run] ends the largest
-// member when the tree is over its limit.
+// member when the tree is over its limit. So it knows nothing itself: sample, members and peak return false, charged 0, and kill does
+// nothing.
 type watchedCage struct {
 	held   Strength
 	around outerGroup
@@ -192,11 +195,13 @@ func (w *watchedCage) sample() (Sample, bool)           { return Sample{}, false
 func (w *watchedCage) members(pids []int) ([]int, bool) { return pids, false }
 func (w *watchedCage) charged() int64                   { return 0 }
 func (w *watchedCage) peak() (int64, string, bool)      { return 0, "", false }
-func (w *watchedCage) oomKills() int                    { return w.around.kills() }
-func (w *watchedCage) bounded() bool                    { return w.around.bounded() }
+func (w *watchedCage) oomKills() int                    { return w.around.killsSinceStart() }
+func (w *watchedCage) bounded() bool                    { return w.around.exists() }
 func (w *watchedCage) usedAround() (int64, int64, bool) { return w.around.bytesUsed() }
 func (w *watchedCage) kill() error                      { return nil }
 func (w *watchedCage) close() error                     { w.around.close(); return nil }
+
+// freeze returns an error: there is no group to freeze.
 func (w *watchedCage) freeze(bool) error {
 	return errors.New("this layer has no group to freeze")
 }

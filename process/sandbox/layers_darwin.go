@@ -49,8 +49,10 @@ type pidRlimit struct {
 	by *pidCage
 }
 
+// launch starts the command and records its pid.
 func (p *pidRlimit) launch(c *command) (int, error) {
-	return p.by.remember(p.rlimitCage.launch(c))
+	return p.by.recordPID(p.rlimitCage.launch(c))
 }
 
-func ownExecutable() (string, error) { return os.Executable() }
+// executablePath returns the path of this program.
+func executablePath() (string, error) { return os.Executable() }

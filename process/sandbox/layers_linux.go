@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/process/cgroupfs"
@@ -19,6 +20,7 @@ func builders() []builder {
 	}
 }
 
+// newMonitor returns a cage that only watches. It first records the layer in the run's remains.
 func newMonitor(spec *Spec, l Limits) (cage, error) {
 	if err := spec.remember(Remains{Layer: Monitor}); err != nil {
 		return nil, err
@@ -39,7 +41,8 @@ const (
 	trialPids  = 24
 )
 
-func trialTake(layer Layer) limit.Bytes {
+// trialAmount returns the memory that the child of a trial takes, which is more than its limit.
+func trialAmount(layer Layer) limit.Bytes {
 	if layer == Rlimit {
 		return rlimitFloor + 64*limit.MiB
 	}
@@ -69,20 +72,13 @@ func outerOOMGroup() string {
 	if err != nil || own.Unified == "" {
 		return ""
 	}
-	for dir := own.Unified; len(dir) >= len(own.UnifiedMount) && dir != "/"; dir = parentDir(dir) {
+	for dir := own.Unified; len(dir) >= len(own.UnifiedMount) && dir != "/"; dir = filepath.Dir(dir) {
 		body, err := os.ReadFile(dir + "/memory.oom.group")
 		if err == nil && strings.TrimSpace(string(body)) == "1" {
 			return dir
 		}
 	}
 	return ""
-}
-
-func parentDir(dir string) string {
-	if i := strings.LastIndexByte(dir, '/'); i > 0 {
-		return dir[:i]
-	}
-	return "/"
 }
 
 // rlimitFloor is the least RLIMIT_DATA that is ever set: every agent CLI that was measured
@@ -105,8 +101,8 @@ func newRlimit(spec *Spec, l Limits) (cage, error) {
 	return c, nil
 }
 
-// ownExecutable returns the path of this program, also after an upgrade has replaced it.
-func ownExecutable() (string, error) {
+// executablePath returns the path of this program, also after an upgrade has replaced it.
+func executablePath() (string, error) {
 	self, err := os.Readlink("/proc/self/exe")
 	if err == nil && strings.HasSuffix(self, " (deleted)") {
 		self = "/proc/self/exe"

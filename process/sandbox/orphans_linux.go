@@ -111,13 +111,13 @@ func judgeOrphan(r Remains) Orphan {
 		if in[p.PPID] {
 			continue
 		}
-		if parent, err := proctree.Lookup(p.PPID); err == nil && !isReaper(parent) {
+		if parent, err := proctree.Lookup(p.PPID); err == nil && !isReaperProcess(parent) {
 			o.Supervised, o.Keep = true, fmt.Sprintf("%v, the parent of %v, may be its supervisor", parent, p)
 			return o
 		}
 	}
 	switch {
-	case slices.ContainsFunc(r.Groups, func(dir string) bool { return exists(filepath.Join(nodeOf(r.Layer, dir), leftMark)) }):
+	case slices.ContainsFunc(r.Groups, func(dir string) bool { return exists(filepath.Join(limitGroup(r.Layer, dir), leftMark)) }):
 		o.Keep = fmt.Sprintf("%d processes were left running on purpose (--on-exit leave), the first is %v", len(members), members[0])
 	case age < orphanAge:
 		o.Keep = fmt.Sprintf("%d processes run in it, the oldest for %s; it counts as lost after %s", len(members), age.Round(time.Second), orphanAge)
@@ -128,8 +128,8 @@ func judgeOrphan(r Remains) Orphan {
 // clockTick is the unit of start times in /proc: USER_HZ is 100 on every Linux port that Go has.
 const clockTick = 10 * time.Millisecond
 
-// nodeOf returns the group that holds the limits of a run: group itself, or for a systemd scope the one named "run" in it.
-func nodeOf(layer Layer, group string) string {
+// limitGroup returns the group that holds the limits of a run: group itself, or for a systemd scope the one named "run" in it.
+func limitGroup(layer Layer, group string) string {
 	if layer == Systemd {
 		return filepath.Join(group, "run")
 	}
@@ -151,7 +151,8 @@ func isInSupervisorGroup(r Remains, pid int) bool {
 // taken for a supervisor: a program that uses this package may have any name.
 var reapers = []string{"systemd", "init", "tini", "dumb-init", "docker-init", "catatonit", "conmon", "s6-svscan", "runsvdir"}
 
-func isReaper(p proctree.Process) bool {
+// isReaperProcess reports whether a process is one that adopts the processes of dead parents, by its pid or name.
+func isReaperProcess(p proctree.Process) bool {
 	return p.PID == 1 || slices.Contains(reapers, p.Name) || strings.HasPrefix(p.Name, "containerd-shim")
 }
 

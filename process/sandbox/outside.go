@@ -28,7 +28,7 @@ func Pause(r Remains) (bySignal bool, err error) {
 	}
 	// Who is stopped has no more children: the second look finds those that were born during the first.
 	for range 2 {
-		family, err := familyOf(r)
+		family, err := findFamily(r)
 		if err != nil {
 			return true, err
 		}

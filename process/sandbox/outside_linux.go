@@ -39,7 +39,7 @@ func freezeGroups(r Remains) (held bool, err error) {
 		}
 	}
 	for _, dir := range r.Groups {
-		node := nodeOf(r.Layer, dir) // of a scope without the supervisor
+		node := limitGroup(r.Layer, dir) // of a scope without the supervisor
 		for _, f := range freezers {
 			if !exists(filepath.Join(node, f.file)) || writeControl(node, f.file, f.on) != nil {
 				continue
@@ -69,7 +69,7 @@ func isGroupEmpty(root string) bool {
 func Paused(r Remains, supervisor int) bool {
 	if r.hasGroups() {
 		for _, dir := range r.Groups {
-			node := nodeOf(r.Layer, dir)
+			node := limitGroup(r.Layer, dir)
 			for _, f := range freezers {
 				body, err := sysfile.Read(filepath.Join(node, f.file), sysfile.Small)
 				if text := strings.TrimSpace(string(body)); err == nil && (text == f.on || text == "FREEZING") {
@@ -81,19 +81,19 @@ func Paused(r Remains, supervisor int) bool {
 	if r.hasGroups() && r.PID <= 0 {
 		return false
 	}
-	p, err := commandOf(r, supervisor)
+	p, err := findCommand(r, supervisor)
 	return err == nil && p.State == 'T'
 }
 
 // IsCommand reports whether pid is the command of the run. supervisor is the pid of the process that started the run.
 func (r Remains) IsCommand(pid, supervisor int) bool {
-	command, err := commandOf(r, supervisor)
+	command, err := findCommand(r, supervisor)
 	return err == nil && command.PID == pid
 }
 
-// commandOf finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] if the
-// command has ended.
-func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
+// findCommand finds the command of a run by the pid in r, else as the oldest child of its supervisor. The error is [proctree.ErrGone] if the command
+// has ended.
+func findCommand(r Remains, supervisor int) (first proctree.Process, err error) {
 	if r.PID > 0 {
 		p, err := proctree.Lookup(r.PID)
 		if err == nil && p.Start != r.Start {
@@ -101,7 +101,7 @@ func commandOf(r Remains, supervisor int) (first proctree.Process, err error) {
 		}
 		return p, err
 	}
-	for _, pid := range childrenOf(supervisor) {
+	for _, pid := range listChildren(supervisor) {
 		if p, err := proctree.Lookup(pid); err == nil && !p.Zombie() && (first.PID == 0 || p.Start < first.Start) {
 			first = p
 		}
@@ -118,7 +118,7 @@ func CPUTime(r Remains) (used time.Duration, ok bool) {
 		return 0, false
 	}
 	for _, dir := range r.Groups {
-		node := nodeOf(r.Layer, dir)
+		node := limitGroup(r.Layer, dir)
 		body, err := sysfile.Read(filepath.Join(node, "cpu.stat"), sysfile.Small)
 		if err == nil && bytes.Contains(body, []byte("usage_usec")) { // v1 has a file of this name without it
 			return time.Duration(fieldReader(body).get("usage_usec")) * time.Microsecond, true
@@ -134,11 +134,11 @@ func OwnGroup() (run, group string) {
 	if err != nil {
 		return "", ""
 	}
-	return groupOfRun(text)
+	return parseOwnGroup(text)
 }
 
-// groupOfRun finds the ID of a run and the path of its group in the text of a /proc/PID/cgroup; both are "" if there is none.
-func groupOfRun(text []byte) (run, group string) {
+// parseOwnGroup finds the ID of a run and the path of its group in the text of a /proc/PID/cgroup; both are "" if there is none.
+func parseOwnGroup(text []byte) (run, group string) {
 	for _, path := range cgroupfs.Groups(text) {
 		for element := range strings.SplitSeq(path, "/") {
 			id, is := strings.CutPrefix(strings.TrimSuffix(element, " (deleted)"), runPrefix)

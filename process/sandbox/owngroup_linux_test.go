@@ -18,7 +18,7 @@ func TestGroupOfRun(t *testing.T) {
 		{"::", "", ""},
 		{"0", "", ""},
 	} {
-		if run, group := groupOfRun([]byte(c.text)); run != c.run || group != c.group {
+		if run, group := parseOwnGroup([]byte(c.text)); run != c.run || group != c.group {
 			t.Errorf("%q is in %q %q, want %q %q", c.text, run, group, c.run, c.group)
 		}
 	}

@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "github.com/plimsoll/plimsoll/journal"
+import (
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
+	"github.com/plimsoll/plimsoll/journal"
+)
 
 // pidCage is a watchedCage that remembers the command by pid and start time: without
 // groups, and without a look into other processes' environments, they are all that
@@ -13,6 +16,7 @@ type pidCage struct {
 	layer Layer
 }
 
+// newPidCage returns a cage that watches. It first records the layer in the run's remains.
 func newPidCage(spec *Spec, l Limits, layer Layer) (*pidCage, error) {
 	if err := spec.remember(Remains{Layer: layer}); err != nil {
 		return nil, err
@@ -20,17 +24,19 @@ func newPidCage(spec *Spec, l Limits, layer Layer) (*pidCage, error) {
 	return &pidCage{newWatched(l), spec, layer}, nil
 }
 
+// newPidMonitor returns a cage that only watches, and remembers the command's pid.
 func newPidMonitor(spec *Spec, l Limits) (cage, error) { return newPidCage(spec, l, Monitor) }
 
-func (p *pidCage) launch(c *command) (int, error) { return p.remember(c.fork()) }
+// launch starts the command and records its pid.
+func (p *pidCage) launch(c *command) (int, error) { return p.recordPID(c.fork()) }
 
-// remember records the pid of a launch for [Remove], and returns what it was given. A record that fails is a warning.
-func (p *pidCage) remember(pid int, err error) (int, error) {
+// recordPID records the pid of a launch for [Remove], and returns what it was given. A record that fails is a warning.
+func (p *pidCage) recordPID(pid int, err error) (int, error) {
 	if err != nil {
 		return pid, err
 	}
-	if err := p.spec.remember(Remains{Layer: p.layer, PID: pid, Start: startTime(pid)}); err != nil {
-		p.spec.note(journal.Warned{About: "clean-up", Text: "nobody could end this run if its supervisor were killed: " + err.Error()})
+	if err := p.spec.remember(Remains{Layer: p.layer, PID: pid, Start: proctree.StartTime(pid)}); err != nil {
+		p.spec.appendEvent(journal.Warned{About: "clean-up", Text: "nobody could end this run if its supervisor were killed: " + err.Error()})
 	}
 	return pid, nil
 }

@@ -49,9 +49,9 @@ func probeLayer(ctx context.Context, layer Layer, nested bool) Capability {
 	return c
 }
 
-// runTrial runs a child in one layer and returns its result. The child tries to take amount of what ("memory" in bytes, or "pids"), which is more
+// runTrial runs a child in one layer and returns its result. The child tries to take amount of a kind ("memory" in bytes, or "pids"), which is more
 // than its limit.
-func runTrial(ctx context.Context, layer Layer, nested bool, what string, amount int64) (Result, error) {
+func runTrial(ctx context.Context, layer Layer, nested bool, kind string, amount int64) (Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return Result{}, err
@@ -62,9 +62,9 @@ func runTrial(ctx context.Context, layer Layer, nested bool, what string, amount
 	}
 	defer null.Close()
 	run, err := Start(ctx, Spec{
-		ID:     fmt.Sprintf("probe-%d-%s-%s", os.Getpid(), layer, what),
+		ID:     fmt.Sprintf("probe-%d-%s-%s", os.Getpid(), layer, kind),
 		Path:   self,
-		Args:   []string{shim.Trial, what, strconv.FormatInt(amount, 10)},
+		Args:   []string{shim.Trial, kind, strconv.FormatInt(amount, 10)},
 		Env:    []string{"GOMAXPROCS=1"},
 		Files:  []*os.File{null, null, null},
 		Limits: Limits{Memory: trialLimit, Pids: trialPids, CPUWeight: BackgroundWeight, CPUs: float64(runtime.NumCPU())},
@@ -78,8 +78,8 @@ func runTrial(ctx context.Context, layer Layer, nested bool, what string, amount
 	return run.Wait()
 }
 
-// reason returns the text of the first layer's error when a start was refused, else that of err.
-func reason(err error) string {
+// innerReason returns the text of the first layer's error when a start was refused, else that of err.
+func innerReason(err error) string {
 	if e, ok := errors.AsType[*NotEnforced](err); ok && len(e.Tried) > 0 {
 		return e.Tried[0].Err.Error()
 	}
@@ -106,15 +106,15 @@ var triedHere struct {
 	held map[string]bool
 }
 
-// triesFirst reports whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an
-// allocation fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would
-// be shown as killed for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
-func triesFirst(layer Layer) bool { return layer == Job || layer == Rlimit }
+// needsTrial reports whether a layer's limits are tried by a child before a run trusts them. In a job object and under a resource limit an allocation
+// fails and nobody else notices. In a control group the kernel kills, and that counts in the groups around it: a container would be shown as killed
+// for memory, a session be ended by systemd. There the limit is read back instead; plimsoll doctor tries it.
+func needsTrial(layer Layer) bool { return layer == Job || layer == Rlimit }
 
-// tryLimits lets a child run into each limit that the layer claims to hold, once for each limit, and only in the layers of triesFirst. The error
-// says that the memory limit does not hold; unheldPids is true if the limit of processes does not.
-func (s *Spec) tryLimits(ctx context.Context, layer Layer, says Strength) (unheldPids bool, err error) {
-	if s.isTrial || !triesFirst(layer) || says.Memory == ByNobody && says.Pids == ByNobody {
+// tryLimits lets a child run into each limit that the layer claims to hold, once for each limit, and only in the layers of needsTrial. The error says
+// that the memory limit does not hold; unheldPids is true if the limit of processes does not.
+func (s *Spec) tryLimits(ctx context.Context, layer Layer, claimed Strength) (unheldPids bool, err error) {
+	if s.isTrial || !needsTrial(layer) || claimed.Memory == ByNobody && claimed.Pids == ByNobody {
 		return false, nil
 	}
 	triedHere.Lock()
@@ -136,12 +136,12 @@ func (s *Spec) tryLimits(ctx context.Context, layer Layer, says Strength) (unhel
 		}
 		return nil
 	}
-	if says.Memory == ByKernel || says.Memory == ByProcess {
+	if claimed.Memory == ByKernel || claimed.Memory == ByProcess {
 		if err := once(triedMemory, func() error { _, err := tryMemory(ctx, layer, s.Nested); return err }); err != nil {
 			return false, fmt.Errorf("its memory limit was tried and does not hold: %w", err)
 		}
 	}
-	if says.Pids == ByKernel {
+	if claimed.Pids == ByKernel {
 		unheldPids = once(triedPids, func() error { return tryPids(ctx, layer, s.Nested) }) != nil
 	}
 	return unheldPids, nil
@@ -150,10 +150,10 @@ func (s *Spec) tryLimits(ctx context.Context, layer Layer, says Strength) (unhel
 // tryMemory starts a child that takes more memory than it may, and returns its result. The error says that it could not start or was not
 // stopped.
 func tryMemory(ctx context.Context, layer Layer, nested bool) (Result, error) {
-	take := trialTake(layer)
+	take := trialAmount(layer)
 	res, err := runTrial(ctx, layer, nested, triedMemory, int64(take))
 	if err != nil {
-		return res, errors.New(reason(err))
+		return res, errors.New(innerReason(err))
 	}
 	if res.ExitCode != 137 && res.ExitCode != shim.Stopped {
 		return res, fmt.Errorf("a child took %s under a limit of %s and was not stopped (exit %d)", take.Human(), trialLimit.Human(), res.ExitCode)

@@ -13,8 +13,10 @@ const (
 	trialPids  = 8
 )
 
-func trialTake(Layer) limit.Bytes { return 2 * trialLimit }
+// trialAmount returns the memory that the child of a trial takes, which is more than its limit.
+func trialAmount(Layer) limit.Bytes { return 2 * trialLimit }
 
+// trialOrder returns the layers in the order in which they are tried.
 func trialOrder() (order []Layer) {
 	for _, b := range builders() {
 		order = append(order, b.layer)

@@ -21,15 +21,15 @@ type raiser interface {
 	raise(memory, swap limit.Bytes) error
 }
 
-// memory returns the current memory limit, 0 for none.
-func (r *Run) memory() limit.Bytes { return limit.Bytes(r.memoryLimit.Load()) }
+// currentLimit returns the current memory limit, 0 for none.
+func (r *Run) currentLimit() limit.Bytes { return limit.Bytes(r.memoryLimit.Load()) }
 
 // Raisable returns the error that [Run.Raise] would return for any size, nil when the limit can grow.
 func (r *Run) Raisable() error {
-	if r.memory() <= 0 {
+	if r.currentLimit() <= 0 {
 		return errors.New("nothing limits its memory")
 	}
-	if c, ok := r.cage.(interface{ fixed() bool }); ok && c.fixed() {
+	if c, ok := r.cage.(interface{ isFixed() bool }); ok && c.isFixed() {
 		return fmt.Errorf("%w: layer %s gives each process its limit when it starts", ErrFixed, r.layer)
 	}
 	if _, can := r.cage.(raiser); !can {
@@ -44,7 +44,7 @@ func (r *Run) Raisable() error {
 func (r *Run) Raise(to limit.Bytes, why string) error {
 	r.cageMu.Lock()
 	defer r.cageMu.Unlock()
-	now := r.memory()
+	now := r.currentLimit()
 	if err := r.Raisable(); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (r *Run) Raise(to limit.Bytes, why string) error {
 		return fmt.Errorf("raise the memory limit: %w", err)
 	}
 	r.memoryLimit.Store(int64(to))
-	r.spec.note(journal.MemoryRaised{FromBytes: int64(now), ToBytes: int64(to), Why: why})
+	r.spec.appendEvent(journal.MemoryRaised{FromBytes: int64(now), ToBytes: int64(to), Why: why})
 	select {
 	case r.watch.raised <- struct{}{}:
 	default:
@@ -71,7 +71,7 @@ func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{
 	for {
 		until := make(chan struct{})
 		var set sync.WaitGroup
-		set.Go(func() { c.setAlarm(int64(w.run.memory()), wake, &w.alarm, until) })
+		set.Go(func() { c.setAlarm(int64(w.run.currentLimit()), wake, &w.alarm, until) })
 		select {
 		case <-w.raised:
 		case <-stop:
@@ -84,21 +84,21 @@ func (w *watcher) keepAlarm(c alarmed, wake chan<- struct{}, stop <-chan struct{
 	}
 }
 
-// nearLimit reports whether a sample's working set is [Near] percent of the memory limit or more.
-func (w *watcher) nearLimit(s Sample) bool {
-	memory := w.run.memory()
+// isNearLimit reports whether a sample's working set is [Near] percent of the memory limit or more.
+func (w *watcher) isNearLimit(s Sample) bool {
+	memory := w.run.currentLimit()
 	return memory > 0 && s.Working >= memory/100*Near
 }
 
 // reportNear calls [Spec.OnNear] in a goroutine if the sample is near the limit, since it may wait for others. While a call is running, it does
 // nothing.
 func (w *watcher) reportNear(s Sample) {
-	if w.run.spec.OnNear == nil || !w.nearLimit(s) || !w.telling.CompareAndSwap(false, true) {
+	if w.run.spec.OnNear == nil || !w.isNearLimit(s) || !w.telling.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
 		defer w.telling.Store(false)
-		w.run.spec.OnNear(w.run, s.Working, w.run.memory())
+		w.run.spec.OnNear(w.run, s.Working, w.run.currentLimit())
 	}()
 }
 
@@ -112,7 +112,8 @@ type reclaimer interface {
 	reclaim(bytes int64) error
 }
 
-func reclaims(c cage) error {
+// checkReclaim returns why the memory of a cage cannot be given back while the run lives, nil when it can.
+func checkReclaim(c cage) error {
 	r, ok := c.(reclaimer)
 	if !ok {
 		return errNoReclaim
@@ -136,7 +137,7 @@ func (r *Run) Reclaim() (limit.Bytes, error) {
 	if before <= 0 {
 		return 0, nil
 	}
-	if err := reclaims(r.cage); err != nil {
+	if err := checkReclaim(r.cage); err != nil {
 		return 0, err
 	}
 	err := r.cage.(reclaimer).reclaim(before)

@@ -14,7 +14,7 @@ import (
 
 // raise raises memory.max, and memory.high with it, at which the kernel slows the run down.
 func (g *group2) raise(memory, _ limit.Bytes) error {
-	if err := g.write("memory.max", int64(memory)); err != nil {
+	if err := g.writeNumber("memory.max", int64(memory)); err != nil {
 		return err
 	}
 	g.throttle.memory = int64(memory)
@@ -38,6 +38,7 @@ func (g *group1) raise(memory, swap limit.Bytes) error {
 // reclaimFile takes a number of bytes that the kernel is to take from the group (Documentation/admin-guide/cgroup-v2.rst).
 const reclaimFile = "memory.reclaim"
 
+// reclaims implements reclaimer.
 func (g *group2) reclaims() error {
 	if _, err := os.Lstat(filepath.Join(g.dir, reclaimFile)); err != nil {
 		return errors.New("the kernel has no memory.reclaim (Linux 5.19 has it)")

@@ -166,7 +166,7 @@ func takeStatus(pid int) {
 			continue
 		}
 		if got == pid {
-			adoptedCPU.Add(int64(statusOf(&usage).cpu))
+			adoptedCPU.Add(int64(usageStatus(&usage).cpu))
 		}
 		return
 	}
@@ -191,7 +191,7 @@ func anyDeadChild() int {
 // deadChildren returns the pids of the children that have ended and were not waited for. It finds none if the kernel does not list children
 // (CONFIG_PROC_CHILDREN, which distributions set).
 func deadChildren() (dead []int) {
-	for _, pid := range childrenOf(os.Getpid()) {
+	for _, pid := range listChildren(os.Getpid()) {
 		if p, err := proctree.Lookup(pid); err == nil && p.Zombie() {
 			dead = append(dead, pid)
 		}
@@ -199,8 +199,8 @@ func deadChildren() (dead []int) {
 	return dead
 }
 
-// childrenOf lists the children of a process (proc_tid_children(5)).
-func childrenOf(parent int) (pids []int) {
+// listChildren returns the pids of the children of a process (proc_tid_children(5)); none if the kernel does not list them.
+func listChildren(parent int) (pids []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, list := range lists {
 		body, err := sysfile.Read(list, sysfile.Small)

@@ -58,7 +58,7 @@ func Remove(r Remains, grace time.Duration) error {
 		parent := filepath.Dir(dir)
 		if !isScope(parent) {
 			_ = releaseBase(parent)
-		} else if failed == nil && empty(parent) && ownerOf(parent) == os.Geteuid() {
+		} else if failed == nil && isEmptyGroup(parent) && groupOwner(parent) == os.Geteuid() {
 			// This was the last run of a program with several: nobody else may know of its
 			// scope, and systemd may have stumbled over the removal of dir.
 			if failed = waitUnitGone(filepath.Base(parent), []string{parent}, false); failed == nil {
@@ -74,7 +74,7 @@ func Remove(r Remains, grace time.Duration) error {
 // last process has gone, and stops when one vanishes meanwhile; a scope whose own group vanished before counts as running for ever.
 func waitUnitGone(unit string, groups []string, stop bool) error {
 	for _, dir := range groups {
-		if owner := ownerOf(dir); owner >= 0 && owner != os.Geteuid() {
+		if owner := groupOwner(dir); owner >= 0 && owner != os.Geteuid() {
 			// Another user's manager, which we can't ask.
 			for deadline := time.Now().Add(endWait); exists(dir); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(deadline) {
@@ -87,19 +87,20 @@ func waitUnitGone(unit string, groups []string, stop bool) error {
 	return endUnit(unit, stop)
 }
 
+// isScope reports whether a group is a systemd scope of a run, by its name.
 func isScope(dir string) bool {
 	name := filepath.Base(dir)
 	return strings.HasPrefix(name, runPrefix) && strings.HasSuffix(name, ".scope")
 }
 
-// empty reports whether no process is in a v2 group or below it; false when that can't be read.
-func empty(dir string) bool {
+// isEmptyGroup reports whether no process is in a v2 group or below it; false when that can't be read.
+func isEmptyGroup(dir string) bool {
 	return hasWord(filepath.Join(dir, "cgroup.events"), "populated") &&
 		fieldReader(readInto(filepath.Join(dir, "cgroup.events"), make([]byte, 256))).get("populated") == 0
 }
 
-// ownerOf returns the uid that a group belongs to, -1 when it is gone.
-func ownerOf(dir string) int {
+// groupOwner returns the uid that a group belongs to, -1 when it is gone.
+func groupOwner(dir string) int {
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {
 		return -1
@@ -110,7 +111,7 @@ func ownerOf(dir string) int {
 // checkGroup returns an error unless dir has the name of a group of run id and this process is outside of it: a damaged ledger must not
 // make us remove somebody else's group. The second error wraps [ErrBusy].
 func checkGroup(dir, id string) error {
-	if err := namesGroup(dir, id); err != nil {
+	if err := checkGroupName(dir, id); err != nil {
 		return err
 	}
 	own, err := cgroupfs.Own()
@@ -129,8 +130,8 @@ func checkGroup(dir, id string) error {
 	return nil
 }
 
-// namesGroup returns an error unless dir has the name of a group of run id.
-func namesGroup(dir, id string) error {
+// checkGroupName returns an error unless dir has the name of a group of run id.
+func checkGroupName(dir, id string) error {
 	name := strings.TrimSuffix(filepath.Base(dir), ".scope")
 	if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || name != runPrefix+id && name != "inner-"+id {
 		return fmt.Errorf("%s is not a group of run %s", dir, id)
@@ -175,7 +176,7 @@ func endGroups(ctx context.Context, r Remains, grace time.Duration) error {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if r.Layer == Cgroup1 {
-		g := groupsOf1(r.Groups)
+		g := sortGroups1(r.Groups)
 		return killGroups1(g.memory, g.pids, g.unified)
 	}
 	var failed error
@@ -199,8 +200,8 @@ func thawAll(r Remains) {
 	}
 }
 
-// groupsOf1 sorts the groups of a v1 run by kind, told by the files in each. A group of the CPU hierarchy is left out.
-func groupsOf1(groups []string) *group1 {
+// sortGroups1 sorts the groups of a v1 run by kind, told by the files in each. A group of the CPU hierarchy is left out.
+func sortGroups1(groups []string) *group1 {
 	g := &group1{}
 	for _, dir := range groups {
 		switch {

@@ -31,21 +31,21 @@ func (r *Run) finish() {
 		res.ForksRefused = c.forksRefused()
 	}
 	if res.OOMDKills = oomdKills(r.cage); res.OOMDKills > 0 {
-		r.spec.note(journal.OOMDKills{Total: res.OOMDKills})
+		r.spec.appendEvent(journal.OOMDKills{Total: res.OOMDKills})
 	}
 	res.CommandOOM = res.ExitCode == 137 &&
 		(res.OOMKills+res.OOMDKills > 0 && !r.killAsked.Load() || r.killedByUs.Load()) || r.watch.agentKilled()
-	res.Peak, res.Processor = r.peak(), r.watch.processor()
-	res.CPU, res.CPUExact = r.cpu()
+	res.Peak, res.Processor = r.memoryPeak(), r.watch.processor()
+	res.CPU, res.CPUExact = r.cpuTotal()
 	if res.Reached == "" && !res.CommandOOM && !r.killAsked.Load() {
-		res.RanInto, res.RanIntoBytes = r.limitRunInto(res.Peak)
+		res.RanInto, res.RanIntoBytes = r.findRanInto(res.Peak)
 		res.CommandOOM = res.RanInto != ""
 	}
 	moved := r.watch.movedAtEnd(res)
 	res.Peak.Exact = res.Peak.Exact && len(res.Moved) == 0
 	res.Leftovers = append(left, moved...)
 	for _, l := range res.Leftovers {
-		r.spec.note(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
+		r.spec.appendEvent(journal.Leftover{PID: l.PID, Name: l.Name, Fate: l.Fate})
 	}
 	if r.spec.OnExit == LeaveLeftovers && len(left) > 0 {
 		// Whoever finds our claim dead must not end what was left on purpose.
@@ -65,9 +65,9 @@ func (r *Run) finish() {
 // below theirs.
 const nearShare = 0.9
 
-// limitRunInto returns the limit at which an allocation failed and so ended the command, and its size; "" and 0 for none. It is a guess, from the
-// exit status and from how near the command came to the limit: the output went to the command's own streams and was not seen.
-func (r *Run) limitRunInto(peak Peak) (RanInto, limit.Bytes) {
+// findRanInto returns the limit at which an allocation failed and so ended the command, and its size; "" and 0 for none. It is a guess, from the exit
+// status and from how near the command came to the limit: the output went to the command's own streams and was not seen.
+func (r *Run) findRanInto(peak Peak) (RanInto, limit.Bytes) {
 	near := func(used, bound limit.Bytes) bool { return bound > 0 && float64(used) >= nearShare*float64(bound) }
 	crashed := false // of itself: V8, the JVM, C++ and Rust abort
 	switch syscall.Signal(r.ended.code - 128) {
@@ -84,22 +84,22 @@ func (r *Run) limitRunInto(peak Peak) (RanInto, limit.Bytes) {
 	return "", 0
 }
 
-// cpu returns the processor time of all processes of the run. exact is true if a group or a job counts it: cgroup v2, the CPU controller of v1,
-// Windows. Otherwise it is the larger of two sums: the command with the children that it waited for and the orphans that ended as our children;
-// and the last time seen of each process.
-func (r *Run) cpu() (used time.Duration, exact bool) {
+// cpuTotal returns the processor time of all processes of the run. exact is true if a group or a job counts it: cgroup v2, the CPU controller of v1,
+// Windows. Otherwise it is the larger of two sums: the command with the children that it waited for and the orphans that ended as our children; and
+// the last time seen of each process.
+func (r *Run) cpuTotal() (used time.Duration, exact bool) {
 	if c, ok := r.cage.(interface{ cpuUsed() (time.Duration, bool) }); ok {
 		if used, ok := c.cpuUsed(); ok {
 			return used, true
 		}
 	}
-	return max(r.ended.cpu+time.Duration(adoptedCPU.Load()-r.adoptedThen), r.watch.last().CPU), false
+	return max(r.ended.cpu+time.Duration(adoptedCPU.Load()-r.adoptedThen), r.watch.lastSample().CPU), false
 }
 
-// peak returns the kernel's high-water mark with the sampled figures, or the sampled figures alone if the kernel keeps none. If neither has seen
-// anything, it is zero.
-func (r *Run) peak() Peak {
-	seen := r.watch.highest()
+// memoryPeak returns the kernel's high-water mark with the sampled figures, or the sampled figures alone if the kernel keeps none. If neither has
+// seen anything, it is zero.
+func (r *Run) memoryPeak() Peak {
+	seen := r.watch.highestSample()
 	p := Peak{Working: seen.Working, File: seen.File}
 	if bytes, method, ok := r.cage.peak(); ok && bytes > 0 {
 		p.Bytes, p.Method, p.Exact = limit.Bytes(bytes), method, true

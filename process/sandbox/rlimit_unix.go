@@ -24,8 +24,8 @@ type rlimitCage struct {
 	limits shim.Limits
 }
 
-// fixed reports whether each process has set the memory limit on itself, so that nobody can raise it.
-func (r *rlimitCage) fixed() bool { return r.limits.Data > 0 }
+// isFixed reports whether each process has set the memory limit on itself, so that nobody can raise it.
+func (r *rlimitCage) isFixed() bool { return r.limits.Data > 0 }
 
 // dataLimit returns the memory limit of each process (RLIMIT_DATA), 0 for none.
 func (r *rlimitCage) dataLimit() limit.Bytes { return limit.Bytes(r.limits.Data) }
@@ -33,7 +33,7 @@ func (r *rlimitCage) dataLimit() limit.Bytes { return limit.Bytes(r.limits.Data)
 // launch executes the shim, which sets the limits on itself and becomes the command, and returns its pid. The error says that the kernel
 // refused the limits or the command.
 func (r *rlimitCage) launch(c *command) (int, error) {
-	self, err := ownExecutable()
+	self, err := executablePath()
 	if err != nil {
 		return 0, fmt.Errorf("find own executable for the rlimit shim: %w", err)
 	}

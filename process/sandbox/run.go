@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll/plimsoll/internal/process/proctree"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/limit"
 )
@@ -115,14 +116,15 @@ func (s *Spec) remember(r Remains) error {
 	return s.Remember(r)
 }
 
-func (s *Spec) note(e journal.Event) {
+// appendEvent writes an event to the journal, if there is one.
+func (s *Spec) appendEvent(e journal.Event) {
 	if s.Journal != nil {
 		s.Journal.Append(e)
 	}
 }
 
-// limits returns the limits for the layers to hold: the zero Limits when enforcement is off.
-func (s *Spec) limits() Limits {
+// enforcedLimits returns the limits for the layers to hold: the zero Limits when enforcement is off.
+func (s *Spec) enforcedLimits() Limits {
 	if s.Enforcement == Off {
 		return Limits{}
 	}
@@ -140,7 +142,7 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 		spec.Grace = DefaultGrace
 	}
 	refused := &NotEnforced{Enforcement: spec.Enforcement, Reclaims: spec.Reclaims}
-	for _, b := range buildersFor(spec.Layers) {
+	for _, b := range findBuilders(spec.Layers) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -153,14 +155,14 @@ func Start(ctx context.Context, spec Spec) (*Run, error) {
 			return nil, exec
 		}
 		refused.Tried = append(refused.Tried, &NotAvailable{Layer: b.layer, Err: err})
-		spec.note(journal.LayerFailed{Layer: string(b.layer), Error: err.Error()})
+		spec.appendEvent(journal.LayerFailed{Layer: string(b.layer), Error: err.Error()})
 	}
 	return nil, refused
 }
 
-// buildersFor returns the builders of these layers, in this order; all of this operating system for nil. A layer that does not exist here is left
+// findBuilders returns the builders of these layers, in this order; all of this operating system for nil. A layer that does not exist here is left
 // out, unless it is the only one: then its builder returns an error.
-func buildersFor(layers []Layer) []builder {
+func findBuilders(layers []Layer) []builder {
 	all := builders()
 	if layers == nil {
 		return all
@@ -191,7 +193,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	if spec.Enforcement == Required && spec.Limits.Memory > 0 && (b.layer == Rlimit || b.layer == Monitor) {
 		return nil, errNotKernel
 	}
-	c, err := b.build(spec, spec.limits())
+	c, err := b.build(spec, spec.enforcedLimits())
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +201,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		return nil, errors.Join(errNotKernel, c.close())
 	}
 	if spec.Reclaims {
-		if err := reclaims(c); err != nil {
+		if err := checkReclaim(c); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}
@@ -217,7 +219,7 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 		ending:   make(chan struct{}),
 		stopWait: make(chan struct{}, 1),
 	}
-	r.memoryLimit.Store(int64(spec.limits().Memory))
+	r.memoryLimit.Store(int64(spec.enforcedLimits().Memory))
 	r.adoptedThen = adoptedCPU.Load()
 	preferOOMD(c, spec)
 	adopt := false
@@ -237,8 +239,8 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	r.began = time.Now()
 	err = runningCommands.startRecorded(spec.ID, func() (int, error) {
 		command := newCommand(spec)
-		if nice := spec.limits().nice(); c.strength().CPU != ByKernel && nice != 0 {
-			command.nice = niceAfter(ownNice(), nice)
+		if nice := spec.enforcedLimits().niceValue(); c.strength().CPU != ByKernel && nice != 0 {
+			command.nice = addNice(ownNice(), nice)
 		}
 		r.pid, r.byNice, err = r.launch(command)
 		r.early = len(r.signals)
@@ -259,15 +261,15 @@ func startIn(spec *Spec, b builder) (*Run, error) {
 	}
 	r.adopts = adopt
 	r.spec.remembered = spec.remembered // a launch may have added the pid
-	r.started = startTime(r.pid)
+	r.started = proctree.StartTime(r.pid)
 	held := r.Strength()
-	spec.note(journal.LayerChosen{
+	spec.appendEvent(journal.LayerChosen{
 		Layer: string(b.layer), Memory: string(held.Memory), Swap: string(held.Swap), Pids: string(held.Pids),
 		CPU: string(held.CPU), CPUs: string(held.CPUs),
 	})
-	spec.note(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.limits().Memory)})
+	spec.appendEvent(journal.RunStarted{PID: r.pid, LimitBytes: int64(spec.enforcedLimits().Memory)})
 	r.watch = newWatcher(r, adopt)
-	if maxTime := spec.limits().Time; maxTime > 0 {
+	if maxTime := spec.enforcedLimits().Time; maxTime > 0 {
 		r.clock.Go(func() { r.enforceTime(maxTime) })
 	}
 	go r.attendCommand(release)
@@ -334,7 +336,7 @@ func (r *Run) launch(c *command) (pid int, held bool, err error) {
 		return pid, false, err
 	}
 	if r.spec.Detach {
-		niceSession(pid, r.spec.limits().nice())
+		niceSession(pid, r.spec.enforcedLimits().niceValue())
 	}
 	return pid, true, nil
 }
@@ -354,7 +356,7 @@ func (r *Run) Wait() (Result, error) {
 }
 
 // Sample returns the last sample of the run, the zero Sample before there is one.
-func (r *Run) Sample() Sample { return r.watch.last() }
+func (r *Run) Sample() Sample { return r.watch.lastSample() }
 
 // CPUTime returns the processor time of all processes that are or were in the run's group, as the kernel counts it now. ok is false if no group
 // counts it, a process has left the group, or the run is over.

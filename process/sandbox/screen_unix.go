@@ -42,11 +42,11 @@ func SaveScreen() *Screen {
 		return s
 	}
 	s.fd = fd
-	if !foreground(fd) {
+	if !ownsTerminal(fd) {
 		return s
 	}
 	s.state, _ = term.GetState(fd)
-	if s.taken = raw(fd); s.taken {
+	if s.taken = isRaw(fd); s.taken {
 		return s
 	}
 	s.early.Go(func() {
@@ -64,18 +64,19 @@ func SaveScreen() *Screen {
 
 // Look notes whether the command has set the terminal as a full-screen program does. Call it now and then while the run lasts.
 func (s *Screen) Look() {
-	if s.state != nil && !s.taken && raw(s.fd) {
+	if s.state != nil && !s.taken && isRaw(s.fd) {
 		s.drawn.Store(true)
 	}
 }
 
-func raw(fd int) bool {
+// isRaw reports whether a terminal gives keys as they are pressed, as full-screen programs have it.
+func isRaw(fd int) bool {
 	now, err := unix.IoctlGetTermios(fd, getTermios)
 	return err == nil && now.Lflag&unix.ICANON == 0
 }
 
-// foreground reports whether the terminal is ours to set: our process group is in its foreground, or the one that was has gone.
-func foreground(fd int) bool {
+// ownsTerminal reports whether the terminal is ours to set: our process group is in its foreground, or the one that was has gone.
+func ownsTerminal(fd int) bool {
 	group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 	return err == nil && (group == unix.Getpgrp() || group > 1 && errors.Is(unix.Kill(-group, 0), unix.ESRCH))
 }
@@ -90,12 +91,12 @@ func (s *Screen) Restore(signal, code int) {
 	close(s.quit)
 	s.early.Wait()
 	defer func() { _ = unix.Close(s.fd); s.fd = -1 }()
-	if s.state == nil || !foreground(s.fd) {
+	if s.state == nil || !ownsTerminal(s.fd) {
 		return
 	}
 	s.Look()
 	defer withoutTTOU()()
-	if signal != 0 || code != 0 && raw(s.fd) {
+	if signal != 0 || code != 0 && isRaw(s.fd) {
 		_ = term.Restore(s.fd, s.state)
 	}
 	died := slices.Contains([]unix.Signal{unix.SIGKILL, unix.SIGSEGV, unix.SIGABRT, unix.SIGBUS, unix.SIGILL}, unix.Signal(signal))

@@ -56,7 +56,7 @@ func (s *Screen) Restore(signal, code int) {
 		var now uint32
 		if died && windows.GetConsoleMode(s.out, &now) == nil && now&windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING != 0 {
 			var n uint32
-			_ = windows.WriteFile(s.out, []byte(afterFullScreen(term)), &n, nil)
+			_ = windows.WriteFile(s.out, []byte(afterFullScreen(getTerm)), &n, nil)
 		}
 		if died {
 			_ = windows.SetConsoleMode(s.out, s.outMode)
@@ -73,8 +73,8 @@ func (s *Screen) Restore(signal, code int) {
 	}
 }
 
-// term returns the environment variable name; for TERM, when that is not set, "xterm": a console that takes control sequences.
-func term(name string) string {
+// getTerm returns the environment variable name; for TERM, when that is not set, "xterm": a console that takes control sequences.
+func getTerm(name string) string {
 	if v := os.Getenv(name); v != "" || name != "TERM" {
 		return v
 	}

@@ -65,7 +65,7 @@ func (r *Run) Attend(terminal bool, grace time.Duration) (stop func()) {
 				}
 				sig := s.(syscall.Signal)
 				_ = r.Freeze(false)
-				if seen := r.witness != nil && r.witness.saw(sig); !seen || n < r.early {
+				if seen := r.witness != nil && r.witness.sawGroupSignal(sig); !seen || n < r.early {
 					_ = r.Signal(sig)
 				}
 				if sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT {
@@ -122,7 +122,7 @@ func (r *Run) killAfter(grace time.Duration, quit <-chan struct{}) {
 // main process of a container, a command of ssh -t) only the command stays stopped.
 func StopWith(pid int) {
 	// A stop that is told when fg has already continued both of us is over: stopping for it would leave a job that nobody waits for.
-	if p, err := proctree.Lookup(pid); orphaned() || err == nil && p.State != 0 && p.State != 'T' && p.State != 't' {
+	if p, err := proctree.Lookup(pid); isOrphanedGroup() || err == nil && p.State != 0 && p.State != 'T' && p.State != 't' {
 		return
 	}
 	raiseStop(syscall.SIGSTOP)
@@ -130,9 +130,8 @@ func StopWith(pid int) {
 	_ = unix.Kill(pid, unix.SIGCONT)
 }
 
-// orphaned reports whether no process of our session outside of our process group is a parent of
-// ours: then nobody has job control over us.
-func orphaned() bool {
+// isOrphanedGroup reports whether no process of our session outside of our process group is a parent of ours: then nobody has job control over us.
+func isOrphanedGroup() bool {
 	group := unix.Getpgrp()
 	session, err := unix.Getsid(0)
 	if err != nil {

@@ -271,6 +271,7 @@ type ExecError struct {
 	Err    error
 }
 
+// Error implements error.
 func (e *ExecError) Error() string { return "can't run " + e.Path + ": " + e.Err.Error() }
 func (e *ExecError) Unwrap() error { return e.Err }
 

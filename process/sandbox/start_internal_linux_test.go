@@ -46,7 +46,7 @@ func TestOtherSupervisorsAreNoStrangers(t *testing.T) {
 	}
 	sibling := start(self, "SANDBOX_TEST_TOOL=sleep")
 	foreign := start("/bin/sleep")
-	got := strangers([]int{os.Getpid(), os.Getppid(), sibling, foreign})
+	got := findStrangers([]int{os.Getpid(), os.Getppid(), sibling, foreign})
 	if len(got) != 1 || got[0].PID != foreign {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", foreign))
 		t.Errorf("strangers are %v, want pid %d alone; the kernel says of it: %s (%v)", got, foreign, stat, err)

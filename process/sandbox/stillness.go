@@ -45,8 +45,8 @@ func timeToTake(size limit.Bytes) time.Duration {
 	return time.Duration(float64(size) / float64(fastestGrowth) * float64(time.Second))
 }
 
-// isStill reads the state of the machine and reports whether the run can have changed so little since the last look that the tree need not be
-// looked at yet, unless it has [stillness.newcomers]. memory is the limit in bytes, 0 for none.
+// isStill reads the state of the machine and reports whether the run can have changed so little since the last look that the tree need not be looked
+// at yet, unless it has [stillness.hasNewcomers]. memory is the limit in bytes, 0 for none.
 func (s *stillness) isStill(now time.Time, memory limit.Bytes) bool {
 	s.now = s.signs.readState()
 	s.most = max(s.most, s.now.available)
@@ -57,11 +57,11 @@ func (s *stillness) isStill(now time.Time, memory limit.Bytes) bool {
 	return s.same >= 2 && s.before.known && s.now.known && s.most-s.now.available < slack && now.Sub(s.looked) < stillTreeEvery
 }
 
-// newcomers reports whether anybody on the machine has started a process since the last scan, so that another one is due.
-func (s *stillness) newcomers() bool { return s.again || s.now.newest != s.before.newest }
+// hasNewcomers reports whether anybody on the machine has started a process since the last scan, so that another one is due.
+func (s *stillness) hasNewcomers() bool { return s.again || s.now.newest != s.before.newest }
 
-// scanned records that a scan found no change.
-func (s *stillness) scanned() {
+// recordScan records that a scan found no change.
+func (s *stillness) recordScan() {
 	s.again = s.now.newest != s.before.newest
 	s.before.newest = s.now.newest
 }

@@ -28,7 +28,7 @@ func TestStillness(t *testing.T) {
 			to   **sysfile.File
 			name string
 		}{{&s.signs.meminfo, "meminfo"}, {&s.signs.loadavg, "loadavg"}} {
-			file, err := sysfile.Keep(filepath.Join(dir, f.name))
+			file, err := sysfile.OpenFile(filepath.Join(dir, f.name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -40,7 +40,7 @@ func TestStillness(t *testing.T) {
 	now := time.Now()
 	found := Sample{Working: 100 * limit.MiB, Processes: 9}
 	look := func(s *stillness, found Sample) bool {
-		if s.isStill(now, limit.GiB) && !s.newcomers() {
+		if s.isStill(now, limit.GiB) && !s.hasNewcomers() {
 			return false
 		}
 		s.recordLook(now, found)
@@ -107,10 +107,10 @@ func TestStillness(t *testing.T) {
 	s = settled()
 	says("loadavg", "0.10 0.20 0.30 1/345 4243\n")
 	for i, want := range []bool{true, true, false} {
-		if got := s.isStill(now, limit.GiB) && s.newcomers(); got != want {
+		if got := s.isStill(now, limit.GiB) && s.hasNewcomers(); got != want {
 			t.Errorf("scan %d after a process was started: due %v, want %v", i+1, got, want)
 		}
-		s.scanned()
+		s.recordScan()
 	}
 }
 

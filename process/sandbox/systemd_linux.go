@@ -49,6 +49,7 @@ type property struct {
 	Value dbus.Variant
 }
 
+// auxUnit is an auxiliary unit of StartTransientUnit; we never pass one.
 type auxUnit struct {
 	Name       string
 	Properties []property
@@ -110,15 +111,15 @@ func newSystemd(spec *Spec, limits Limits) (_ cage, err error) {
 		return nil, err
 	}
 	// Beside other applications it is the scope's own weight that counts.
-	if g.held.CPU == ByKernel && !holds(scope, "cpu.weight", limits.CPUWeight) {
+	if g.held.CPU == ByKernel && !fileHolds(scope, "cpu.weight", limits.CPUWeight) {
 		g.held.CPU = ByNobody
 	}
 	entered.remember(scope)
 	return g, nil
 }
 
-// holds reports whether the control file name in dir holds the number n.
-func holds(dir, name string, n int) bool {
+// fileHolds reports whether the control file name in dir holds the number n.
+func fileHolds(dir, name string, n int) bool {
 	body, err := os.ReadFile(filepath.Join(dir, name))
 	return err == nil && strings.TrimSpace(string(body)) == strconv.Itoa(n)
 }
@@ -132,12 +133,14 @@ type enteredScope struct {
 	dir string
 }
 
+// scope returns the directory of the scope, "" before a run has entered one.
 func (e *enteredScope) scope() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.dir
 }
 
+// remember records the scope that this process was moved into.
 func (e *enteredScope) remember(dir string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -178,6 +181,7 @@ func dialManager() (conn *dbus.Conn, ofUser bool, err error) {
 	return nil, false, fmt.Errorf("no system service manager answers: %w", failed)
 }
 
+// managerAddress tells how to reach a service manager.
 type managerAddress struct {
 	bus    string
 	ofUser bool
@@ -221,7 +225,7 @@ func dialBus(a managerAddress) (*dbus.Conn, error) {
 			err = conn.Hello()
 		}
 		if err == nil && a.guessed {
-			err = hasManager(conn)
+			err = checkManager(conn)
 		}
 		done <- err
 	}()
@@ -237,8 +241,8 @@ func dialBus(a managerAddress) (*dbus.Conn, error) {
 	return conn, nil
 }
 
-// hasManager returns an error unless systemd is on this bus.
-func hasManager(conn *dbus.Conn) error {
+// checkManager returns an error unless systemd is on this bus.
+func checkManager(conn *dbus.Conn) error {
 	var owned bool
 	err := conn.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, systemdBus).Store(&owned)
 	if err == nil && !owned {
@@ -346,7 +350,7 @@ func endUnit(unit string, stop bool) error {
 		}
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		state, err := stateOfUnit(ctx, conn, unit)
+		state, err := unitState(ctx, conn, unit)
 		switch {
 		case isNoSuchUnit(err), err == nil && (state == "inactive" || state == "failed"):
 			return nil
@@ -359,8 +363,8 @@ func endUnit(unit string, stop bool) error {
 	}
 }
 
-// stateOfUnit returns the ActiveState of a unit, such as "active" or "failed".
-func stateOfUnit(ctx context.Context, conn *dbus.Conn, unit string) (state string, err error) {
+// unitState returns the ActiveState of a unit, such as "active" or "failed".
+func unitState(ctx context.Context, conn *dbus.Conn, unit string) (state string, err error) {
 	var path dbus.ObjectPath
 	if err := conn.Object(systemdBus, systemdPath).CallWithContext(ctx, systemdIface+".GetUnit", 0, unit).Store(&path); err != nil {
 		return "", err
@@ -369,6 +373,7 @@ func stateOfUnit(ctx context.Context, conn *dbus.Conn, unit string) (state strin
 	return state, err
 }
 
+// isNoSuchUnit reports whether an error says that there is no such unit.
 func isNoSuchUnit(err error) bool {
 	e, ok := errors.AsType[dbus.Error](err)
 	return ok && e.Name == "org.freedesktop.systemd1.NoSuchUnit"

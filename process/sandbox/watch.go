@@ -15,13 +15,11 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20
-// of 20 times when the children's score was raised within 50 ms, and 0 of 20 times with a
-// poll of 500 ms; half a second is enough for everything else.
+// The watcher's rhythm. A 250 MB agent with eight 60 MB children under 400 MB survived 20 of 20 times when the children's score was raised within
+// 50 ms, and 0 of 20 times with a poll of 500 ms; half a second is enough for everything else.
 const (
 	tick = 50 * time.Millisecond
-	// fastTick is the rhythm from a quarter of the limit on while no alarm is set: eight
-	// children that each take 60 MB at once were faster than 50 ms.
+	// fastTick is the rhythm from a quarter of the limit on while no alarm is set: eight children that each take 60 MB at once were faster than 50 ms.
 	fastTick    = 10 * time.Millisecond
 	sampleEvery = 500 * time.Millisecond
 	// calmEvery is the time between two looks while the run uses less than a quarter of its limit and an alarm is set for the end of that;
@@ -29,11 +27,9 @@ const (
 	calmEvery = time.Second
 	// stillEvery is the time between two looks when the run then holds to the byte what it held at the last one: it waits for something.
 	stillEvery = 2 * time.Second
-	// childScore is the oom_score_adj of every descendant: the kernel takes it before the
-	// agent. 500 was measured to be too little.
+	// childScore is the oom_score_adj of every descendant: the kernel takes it before the agent. 500 was measured to be too little.
 	childScore = 1000
-	// maxKnown bounds the table of processes by pid; beyond it new ones are still raised,
-	// only not remembered by name.
+	// maxKnown bounds the table of processes by pid; beyond it new ones are still raised, only not remembered by name.
 	maxKnown = 32768
 )
 
@@ -93,6 +89,7 @@ type member struct {
 	stopped   bool      // by a signal, when it was found as a leftover
 }
 
+// same reports whether two members are the same process.
 func (m member) same(o member) bool { return m.pid == o.pid && m.started == o.started }
 
 // nameEvery is the time between two readings of a young process's name: a fork has its parent's name until it calls exec.
@@ -124,18 +121,18 @@ const maxLost = 256
 
 // newWatcher returns the watcher of a run. If the cage cannot list its processes, it watches the process tree; if that fails, it warns.
 func newWatcher(r *Run, adopts bool) *watcher {
-	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1), agents: agents{is: r.spec.Agent, root: r.pid}}
+	w := &watcher{run: r, known: map[int]*member{}, raised: make(chan struct{}, 1), agents: agents{isAgent: r.spec.Agent, root: r.pid}}
 	w.eachShare = w.eachMemory
 	if _, knows := r.cage.members(nil); !knows {
 		tree, err := proctree.New(proctree.Options{
 			Root: r.pid, Cookie: CookieName + "=" + r.spec.ID, Subreaper: adopts,
 			Exclude: func(p proctree.Process) bool { return p.PID != r.pid && (startedHere(p) || adopts && r.isOfAnother(p)) },
-			Spare:   w.isSpared,
+			Spare:   w.mayBeAgent,
 		})
 		if err == nil {
 			w.tree, w.still.signs = tree, openMachineSigns()
 		} else {
-			r.spec.note(journal.Warned{About: "watching", Text: "the process tree can't be watched: " + err.Error()})
+			r.spec.appendEvent(journal.Warned{About: "watching", Text: "the process tree can't be watched: " + err.Error()})
 		}
 	}
 	return w
@@ -158,7 +155,7 @@ func (w *watcher) lookUntil(stop <-chan struct{}) {
 	var alarm sync.WaitGroup
 	defer alarm.Wait()
 	if c, ok := w.run.cage.(alarmed); ok {
-		if w.run.memory() > 0 {
+		if w.run.currentLimit() > 0 {
 			alarm.Go(func() { w.keepAlarm(c, wake, stop) })
 		}
 	}
@@ -187,7 +184,7 @@ func (w *watcher) lookOnce(first bool) time.Duration {
 	if w.tree != nil {
 		return w.lookAtTreeWhenDue(now, first)
 	}
-	memory := int64(w.run.memory())
+	memory := int64(w.run.currentLimit())
 	charged, chargedThen := w.run.cage.charged(), w.charged
 	w.charged = charged
 	near := memory > 0 && charged >= memory/4
@@ -197,7 +194,7 @@ func (w *watcher) lookOnce(first bool) time.Duration {
 	}
 	if first || now.Sub(w.sampled) >= sampleEvery || memory > 0 && charged >= memory/4*3 && now.Sub(w.sampled) >= tick {
 		w.sampleCage(now)
-		w.noteKills()
+		w.reportKills()
 	}
 	alarm := w.alarm.Load()
 	if c, ok := w.run.cage.(alarmed); ok && alarm {
@@ -232,7 +229,7 @@ func (w *watcher) updateMembers(now time.Time) {
 		w.settleRole(m)
 	}
 	if w.known[w.run.pid] == nil { // it left before it was seen, or has ended
-		w.noteMoved(member{pid: w.run.pid, name: proctree.Name(w.run.pid), started: w.run.started})
+		w.recordMoved(member{pid: w.run.pid, name: proctree.Name(w.run.pid), started: w.run.started})
 	}
 	if len(w.known) == len(w.pids) {
 		return
@@ -241,18 +238,18 @@ func (w *watcher) updateMembers(now time.Time) {
 	for pid, m := range w.known {
 		if m.round != w.round {
 			delete(w.known, pid)
-			w.noteGone(*m)
+			w.recordGone(*m)
 			broken = broken || m.protected
 		}
 	}
-	if broken && w.run.spec.Launcher && w.agents.is == nil {
-		w.unprotect()
+	if broken && w.run.spec.Launcher && w.agents.isAgent == nil {
+		w.unprotectOrphans()
 	}
 }
 
-// unprotect makes children of the protected processes whose launcher has ended while the run goes on. A shell that starts something in the
+// unprotectOrphans makes children of the protected processes whose launcher has ended while the run goes on. A shell that starts something in the
 // background before it becomes the agent looks like a launcher for a moment, and the process that it started looks like the agent.
-func (w *watcher) unprotect() {
+func (w *watcher) unprotectOrphans() {
 	for again := true; again; {
 		again = false
 		for _, m := range w.known {
@@ -264,9 +261,9 @@ func (w *watcher) unprotect() {
 	}
 }
 
-// noteGone keeps a process that is gone as a candidate for the next OOM kills, at most maxLost of them, and as moved if it still runs.
-func (w *watcher) noteGone(m member) {
-	w.noteMoved(m)
+// recordGone keeps a process that is gone as a candidate for the next OOM kills, at most maxLost of them, and as moved if it still runs.
+func (w *watcher) recordGone(m member) {
+	w.recordMoved(m)
 	if len(w.lost) >= maxLost {
 		w.lost = slices.Delete(w.lost, 0, maxLost/2)
 	}
@@ -292,7 +289,7 @@ func (w *watcher) addMember(pid int, now time.Time) *member {
 // agent, and the agent must not be the victim. An interpreter is no launcher: node and python are the agent that they run.
 func (w *watcher) leadsToAgent(m *member) bool {
 	parent := w.known[m.parent]
-	if parent == nil || !parent.protected || !isLauncher(proctree.Name(m.parent)) {
+	if parent == nil || !parent.protected || !isLauncherName(proctree.Name(m.parent)) {
 		return false
 	}
 	for _, sibling := range w.known {
@@ -303,15 +300,15 @@ func (w *watcher) leadsToAgent(m *member) bool {
 	return true
 }
 
-// noteKills counts the kernel's OOM kills since the last count, and reports as the likeliest victims the largest of the processes that are gone
-// since then. A killed process stays a member until its parent has been told, so a kill without a lost process is named by a later count, as
-// long as a process is on its way out.
-func (w *watcher) noteKills() {
+// reportKills counts the kernel's OOM kills since the last count, and reports as the likeliest victims the largest of the processes that are gone
+// since then. A killed process stays a member until its parent has been told, so a kill without a lost process is named by a later count, as long as
+// a process is on its way out.
+func (w *watcher) reportKills() {
 	total := w.run.cage.oomKills()
 	fresh := total - w.kills
 	if fresh > 0 {
 		w.kills = total
-		w.run.spec.note(journal.OOMKills{New: fresh, Total: total})
+		w.run.spec.appendEvent(journal.OOMKills{New: fresh, Total: total})
 	}
 	waiting := fresh + w.unnamed
 	if waiting > 0 {
@@ -320,8 +317,8 @@ func (w *watcher) noteKills() {
 	named := min(waiting, len(w.lost))
 	for _, m := range w.lost[:named] {
 		if m.pid != w.run.pid {
-			w.noteAgentKilled(m.pid, m.started)
-			w.run.spec.note(journal.ChildKilled{PID: m.pid, Name: m.name, Bytes: int64(m.bytes), By: "kernel"})
+			w.checkAgentKilled(m.pid, m.started)
+			w.run.spec.appendEvent(journal.ChildKilled{PID: m.pid, Name: m.name, Bytes: int64(m.bytes), By: "kernel"})
 		}
 	}
 	w.lost = w.lost[:0]
@@ -347,7 +344,7 @@ func (w *watcher) countKills() int {
 	defer w.mu.Unlock()
 	if w.tree == nil {
 		w.updateMembers(time.Now())
-		w.noteKills()
+		w.reportKills()
 		return w.kills
 	}
 	return w.kills // the tree was asked a last time when it was closed
@@ -366,9 +363,9 @@ func (w *watcher) sampleCage(now time.Time) {
 		s.CPU, s.Work = w.cpu.readTimes(w.pids)
 	}
 	w.recordSample(s)
-	if memory := w.run.memory(); memory > 0 && s.Charged >= memory/2 {
+	if memory := w.run.currentLimit(); memory > 0 && s.Charged >= memory/2 {
 		for pid, m := range w.known {
-			held := resident(pid)
+			held := privateMemory(pid)
 			if held > 2*m.bytes { // it has grown: perhaps as another program
 				w.refreshName(m, now)
 			}
@@ -399,7 +396,7 @@ func (w *watcher) processor() Processor {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	most := float64(runtime.NumCPU())
-	if quota := w.run.spec.limits().CPUs; quota > 0 {
+	if quota := w.run.spec.enforcedLimits().CPUs; quota > 0 {
 		most = min(most, quota)
 	}
 	return w.waits.averages(most)
@@ -417,7 +414,7 @@ func (w *watcher) alivePIDs() []int {
 			list = append(list, p.PID)
 		}
 	}
-	w.living = unlessLarge(list)
+	w.living = reuseSmall(list)
 	return list
 }
 
@@ -430,7 +427,8 @@ func (w *watcher) sampleLocked() {
 	}
 }
 
-func (w *watcher) last() Sample {
+// lastSample returns the last sample, the zero Sample before there is one.
+func (w *watcher) lastSample() Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lastSeen
@@ -443,7 +441,8 @@ func (w *watcher) highestData() limit.Bytes {
 	return w.data
 }
 
-func (w *watcher) highest() Sample {
+// highestSample returns the highest value of each figure of all samples.
+func (w *watcher) highestSample() Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.high

@@ -16,9 +16,9 @@ import (
 // maxMoved bounds the processes that are remembered as moved, and maxYounger those that are asked at the end.
 const maxMoved, maxYounger = 64, 65536
 
-// noteMoved records a process that was in the run's group, lives, and is not in it any more: somebody has put it into another one, as
+// recordMoved records a process that was in the run's group, lives, and is not in it any more: somebody has put it into another one, as
 // systemd-run --scope does, a container engine, or whoever writes to cgroup.procs.
-func (w *watcher) noteMoved(m member) {
+func (w *watcher) recordMoved(m member) {
 	if len(w.moved) < maxMoved && !slices.ContainsFunc(w.moved, m.same) && proctree.Alive(m.pid, m.started) && !proctree.Dying(m.pid) && !slices.Contains(allMembers(nil, w.run.cage), m.pid) {
 		w.moved = append(w.moved, m)
 	}
@@ -70,15 +70,15 @@ func (w *watcher) findByCookie() (list []member) {
 		if err != nil || p.Zombie() || p.Start < w.run.started {
 			continue
 		}
-		if runIDOf(pid) == w.run.spec.ID {
+		if readRunID(pid) == w.run.spec.ID {
 			list = append(list, member{pid: pid, name: p.Name, started: p.Start})
 		}
 	}
 	return list
 }
 
-// runIDOf returns the ID of the run whose cookie a process has in its environment; "" if there is none, or it cannot be read.
-func runIDOf(pid int) string {
+// readRunID returns the ID of the run whose cookie a process has in its environment; "" if there is none, or it cannot be read.
+func readRunID(pid int) string {
 	environ, err := sysfile.Read("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
 	if err == nil && len(environ) == 0 { // in the middle of an exec
 		environ, err = sysfile.Read("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
@@ -97,9 +97,9 @@ func runIDOf(pid int) string {
 // maxEnviron bounds how much of an environment is read, in bytes.
 const maxEnviron = 1 << 20
 
-// schedUseOf reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and a count
+// readSchedUse reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for one, and a count
 // (Documentation/scheduler/sched-stats.rst). It returns false when that can't be read: kernels without CONFIG_SCHED_INFO have none.
-func schedUseOf(pid int) (schedUse, bool) {
+func readSchedUse(pid int) (schedUse, bool) {
 	var room [128]byte
 	body, err := sysfile.ReadProcess(pid, "schedstat", room[:])
 	if err != nil {

@@ -41,18 +41,18 @@ func (w *watcher) lookAtTreeWhenDue(now time.Time, first bool) time.Duration {
 // lookAtTree samples the process tree, ends processes where it is over a limit, the largest descendant first and the command last, and
 // returns the pause until the next look.
 func (w *watcher) lookAtTree(now time.Time) time.Duration {
-	pids, memory := w.run.spec.limits().Pids, w.run.memory()
+	pids, memory := w.run.spec.enforcedLimits().Pids, w.run.currentLimit()
 	still := w.still.isStill(now, memory)
-	if still && !w.still.newcomers() {
+	if still && !w.still.hasNewcomers() {
 		return w.still.pause(memory, pids)
 	}
 	changed, err := w.scanTree()
 	if err != nil {
 		return sampleEvery
 	}
-	w.noteKillsAround()
+	w.reportOuterKills()
 	if still && !changed {
-		w.still.scanned()
+		w.still.recordScan()
 		return w.still.pause(memory, pids)
 	}
 	if w.run.spec.Meet != nil {
@@ -101,21 +101,21 @@ func (w *watcher) scanTree() (changed bool, err error) {
 	changes, err := w.tree.Scan()
 	changed = len(changes.Appeared)+len(changes.Gone) > 0
 	w.gone = append(w.gone, changes.Gone[:min(len(changes.Gone), maxLost-len(w.gone))]...)
-	if err != nil || w.run.spec.Launcher || w.agents.is != nil || !w.run.spec.limits().background() {
+	if err != nil || w.run.spec.Launcher || w.agents.isAgent != nil || !w.run.spec.enforcedLimits().isBackground() {
 		return changed, err
 	}
 	for _, p := range changes.Appeared {
 		if p.PID != w.run.pid {
-			lowerPriority(p.PID, niceAfter(w.run.nice, childNice))
+			lowerPriority(p.PID, addNice(w.run.nice, childNice))
 		}
 	}
 	return changed, nil
 }
 
-// noteKillsAround counts the processes that the kernel has killed at the limit of the container around this program, and reports the likeliest
-// victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same reason are not
-// counted again.
-func (w *watcher) noteKillsAround() {
+// reportOuterKills counts the processes that the kernel has killed at the limit of the container around this program, and reports the likeliest
+// victims: the largest of the last look, else the youngest of those that are gone. Processes that we have ended for the same reason are not counted
+// again.
+func (w *watcher) reportOuterKills() {
 	gone := w.gone
 	w.gone = w.gone[:0]
 	if c, ok := w.run.cage.(interface{ bounded() bool }); !ok || !c.bounded() {
@@ -128,18 +128,18 @@ func (w *watcher) noteKillsAround() {
 	fresh, w.ended = fresh-ours, w.ended-ours
 	if fresh > 0 {
 		w.kills += fresh
-		w.run.spec.note(journal.OOMKills{New: fresh, Total: w.kills})
+		w.run.spec.appendEvent(journal.OOMKills{New: fresh, Total: w.kills})
 	}
 	if waiting := fresh + w.unnamed; waiting > 0 {
 		sorting.StableBy(gone, func(a, b proctree.Process) int {
-			return cmp.Or(cmp.Compare(w.heldBy(b), w.heldBy(a)), cmp.Compare(b.Start, a.Start))
+			return cmp.Or(cmp.Compare(w.bytesAtLastLook(b), w.bytesAtLastLook(a)), cmp.Compare(b.Start, a.Start))
 		})
 		named := 0
 		for _, p := range gone {
 			if p.PID != w.run.pid && named < waiting {
 				named++
-				w.noteAgentKilled(p.PID, p.Start)
-				w.run.spec.note(journal.ChildKilled{PID: p.PID, Name: p.Name, Bytes: int64(w.heldBy(p)), By: "kernel"})
+				w.checkAgentKilled(p.PID, p.Start)
+				w.run.spec.appendEvent(journal.ChildKilled{PID: p.PID, Name: p.Name, Bytes: int64(w.bytesAtLastLook(p)), By: "kernel"})
 			}
 		}
 		w.unnamed = min(waiting-named, fresh) // whoever it was before had gone unseen
@@ -149,8 +149,8 @@ func (w *watcher) noteKillsAround() {
 	}
 }
 
-// heldBy returns the bytes that p held at the last look if it was the largest descendant then, else 0.
-func (w *watcher) heldBy(p proctree.Process) limit.Bytes {
+// bytesAtLastLook returns the bytes that p held at the last look if it was the largest descendant then, else 0.
+func (w *watcher) bytesAtLastLook(p proctree.Process) limit.Bytes {
 	if w.largest.pid == p.PID && w.largest.started == p.Start {
 		return w.largest.bytes
 	}
@@ -174,19 +174,19 @@ func (w *watcher) endLargest() {
 	if err := proctree.Signal(victim, syscall.SIGKILL); err != nil {
 		return
 	}
-	w.leaves(victim)
+	w.recordEnded(victim)
 	w.run.limitKills.Add(1)
 	w.ended++
 	if root {
 		w.run.killedByUs.Store(true)
 		return
 	}
-	w.noteAgentKilled(victim.PID, victim.Start)
-	w.run.spec.note(journal.ChildKilled{PID: victim.PID, Name: victim.Name, Bytes: int64(held), By: "plimsoll"})
+	w.checkAgentKilled(victim.PID, victim.Start)
+	w.run.spec.appendEvent(journal.ChildKilled{PID: victim.PID, Name: victim.Name, Bytes: int64(held), By: "plimsoll"})
 }
 
-// leaves records that we have ended p, so that it is not ended and counted twice. Beyond maxLost the record starts afresh.
-func (w *watcher) leaves(p proctree.Process) {
+// recordEnded records that we have ended p, so that it is not ended and counted twice. Beyond maxLost the record starts afresh.
+func (w *watcher) recordEnded(p proctree.Process) {
 	if len(w.exiting) >= maxLost || w.exiting == nil {
 		w.exiting = map[int]uint64{}
 	}
@@ -204,7 +204,7 @@ func (w *watcher) endYoungest(n int) {
 		if w.exiting[p.PID] == p.Start || proctree.Signal(p, syscall.SIGKILL) != nil {
 			continue // dying takes a moment, and nobody is counted twice
 		}
-		w.leaves(p)
+		w.recordEnded(p)
 		w.run.limitKills.Add(1)
 		w.run.pidsKills.Add(1)
 	}
@@ -359,7 +359,7 @@ func (w *watcher) closeTree() error {
 		return nil
 	}
 	if _, err := w.scanTree(); err == nil {
-		w.noteKillsAround()
+		w.reportOuterKills()
 	}
 	w.still.signs.close()
 	return w.tree.Close()

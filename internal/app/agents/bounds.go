@@ -141,7 +141,7 @@ func (m *boundedModel) Generate(ctx context.Context, r *agent.Request, text func
 	switch {
 	case err == nil && (reply.Usage.Input > 0 || reply.Usage.Output > 0):
 		u := reply.Usage
-		m.meter.Seen(int64(u.Output), int64(u.Input), int64(u.Cached))
+		m.meter.AddAnswer(int64(u.Output), int64(u.Input), int64(u.Cached))
 		hold.Settle(spend.Amount{Tokens: int64(u.Input + u.Output), Cost: price.Of(u.Input, u.Cached, 0, 0, u.Output)})
 	case err == nil || said > 0: // it began to answer, and nothing tells what that has cost
 		hold.Settle(spend.Amount{Tokens: int64(requestBytes(r)+said) / 4, Cost: price.Of(requestBytes(r)/4, 0, 0, 0, said/4)})

@@ -83,7 +83,7 @@ func openFacts(app *core.Core, s config.Settings, events *journal.Journal, times
 }
 
 // Now returns the number of waiting episodes and the tokens of the day.
-func (f *Facts) Now() memories.FactsStats { return f.memory.FactsNow() }
+func (f *Facts) Now() memories.FactsStats { return f.memory.FactsStats() }
 
 // Close ends the work in the background, waits for it, and closes the memory. Waiting episodes stay in the queue for the next daemon. A nil
 // Facts does nothing.
@@ -163,14 +163,14 @@ func keyOwner(app *core.Core, name string) (whose string, taken bool) {
 
 // tellFacts writes an event into the journal, without any word of a passage, of an answer, or of a provider.
 func tellFacts(events *journal.Journal, e facts.Event) {
-	if e.What == "proposed" {
+	if e.Kind == "proposed" {
 		events.Append(journal.MemoryFacts{
 			Episodes: e.Episodes, Kept: e.Kept, Known: e.Known, Tokens: e.Tokens, Unquoted: e.Rejected[facts.RejectedQuote],
 			Unsupported: e.Rejected[facts.RejectedUnsupported], Malformed: e.Rejected[facts.RejectedForm],
 		})
 		return
 	}
-	events.Append(journal.MemoryFactsFailed{Why: e.What, Episodes: e.Episodes, Tokens: e.Tokens, Error: causeOf(e.Err)})
+	events.Append(journal.MemoryFactsFailed{Why: e.Kind, Episodes: e.Episodes, Tokens: e.Tokens, Error: causeOf(e.Err)})
 }
 
 // causeOf returns the kind of an error, without any words of a provider or a conversation; "" for nil.

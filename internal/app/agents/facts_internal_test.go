@@ -201,7 +201,7 @@ func (w *factsWorld) now() (s memories.FactsStats, facts int) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		s, facts = m.FactsNow(), page.Total
+		s, facts = m.FactsStats(), page.Total
 	})
 	return s, facts
 }

@@ -72,7 +72,7 @@ func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, er
 	x, err := facts.New(facts.Options{
 		Dir: m.FactsDir(), Model: completer{model}, Store: m.FactStore(), TokensPerDay: o.TokensPerDay,
 		Tell: func(e facts.Event) {
-			if e.Err != nil && e.What != "budget" {
+			if e.Err != nil && e.Kind != "budget" {
 				out.Problem = e.Err.Error()
 			}
 		},

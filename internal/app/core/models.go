@@ -20,7 +20,7 @@ import (
 // OpenBook returns the book of the budgets for a project, by its key; nil where [budget] bounds nothing. With a fleet they are those of all
 // hosts.
 func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) {
-	if !spend.Budget(s.Budget).Any() {
+	if !spend.Budget(s.Budget).IsSet() {
 		return nil, nil
 	}
 	state, err := c.Dirs.State()
@@ -37,7 +37,7 @@ func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) 
 	}
 	// The same project lies elsewhere on another host: its name is what they have in common.
 	name := project[:max(strings.LastIndexByte(project, '-'), 0)]
-	book.Join(budgets.Of(shared.Bucket(fleet.Budgets), host.Name), cmp.Or(name, project), func(err error) {
+	book.Join(budgets.NewTeam(shared.Bucket(fleet.Budgets), host.Name), cmp.Or(name, project), func(err error) {
 		c.Warn(fmt.Sprintf("this host goes on with its share of the budgets, since the others can't be asked: %v", err))
 	})
 	return book, nil
@@ -49,7 +49,7 @@ func (c *Core) OpenMeter(s config.Settings, project string) (*spend.Meter, error
 	if err != nil || book == nil {
 		return nil, err
 	}
-	return spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { c.Warn(l.Words()) }}), nil
+	return spend.New(spend.Options{Book: book, OnLine: func(l spend.Line) { c.Warn(l.Sentence()) }}), nil
 }
 
 // ProxyName is the environment variable by which a run inside a run finds the proxy of the outer one: its address with the token.

@@ -121,7 +121,7 @@ type OwnNotices struct{ own *notify.Own }
 // NotifyOf starts the notices about a run, and notes in its header h who gives them. It returns nil if no notices are configured, if they
 // cannot be opened, which is a warning, and inside a command that gives a notice.
 func NotifyOf(s config.Settings, h *runs.Header, warn func(string)) *OwnNotices {
-	if notify.Inside(os.Getenv) {
+	if notify.FromNotice(os.Getenv) {
 		h.Notifies = notify.Nobody
 		return nil
 	}

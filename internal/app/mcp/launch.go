@@ -51,7 +51,7 @@ type launcher struct {
 func (l *launcher) memoryLimit() limit.Bytes {
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})
-	most, why := host.Below(limit.Bytes(l.server.MCP.MemoryMax))
+	most, why := host.KeepBelow(limit.Bytes(l.server.MCP.MemoryMax))
 	if why != "" && core.InsideRun() == "" { // the run has said so of itself
 		l.bounded.Do(func() {
 			l.app.Warn(fmt.Sprintf("the MCP server %s may use %s of memory: %s", l.server.Name, most.Human(), why))

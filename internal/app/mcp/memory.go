@@ -99,7 +99,7 @@ func MemoryTools(set *memtools.Toolset) []builtin.Tool {
 			})
 		case memtools.NotesName:
 			tool = builtin.Typed(tool, func(ctx context.Context, _ *builtin.Call, in memtools.NotesArguments) (*builtin.Result, error) {
-				return plainText(set.File(ctx, in))
+				return plainText(set.RunNotes(ctx, in))
 			})
 		}
 		all = append(all, tool)

@@ -61,7 +61,8 @@ func (m *Memory) Export(ctx context.Context, q Query, format string, to io.Write
 	return n, cmp.Or(err, out.Flush())
 }
 
-// markdownItem returns a record as an item of a list, whose words are indented: no line of it begins anything else.
+// markdownItem returns a record as an item of a list: its kind, origin, time and source, and its words, indented so that no line of them begins
+// anything else.
 func markdownItem(r memory.Record) string {
 	lines := strings.Split(strings.TrimSpace(r.Text), "\n")
 	for i := range lines {

@@ -66,19 +66,20 @@ func (m *Memory) OpenFeed() (*Feed, error) {
 	return f, nil
 }
 
+// save writes the state into the file of the feed.
 func (f *Feed) save() error {
 	text, err := json.Marshal(f.state)
 	if err != nil {
 		return err
 	}
-	return f.m.writeFacts(feedFile, append(text, '\n'))
+	return f.m.writeFactsFile(feedFile, append(text, '\n'))
 }
 
 // Push puts the new episodes into the queue of an extractor and writes down how far it came. Those that the extractor has seen are left
 // out, as are quarantined ones.
 func (f *Feed) Push(ctx context.Context, x *facts.Extractor) error {
 	var err error
-	if f.seen, _, err = x.Seen(); err != nil {
+	if f.seen, _, err = x.EpisodesRead(); err != nil {
 		return err
 	}
 	var ids []string
@@ -113,8 +114,8 @@ func (f *Feed) Push(ctx context.Context, x *facts.Extractor) error {
 // Newest returns when the newest passage was recorded that was put into the queue, or the zero time.
 func (f *Feed) Newest() time.Time { return f.state.Through }
 
-// writeFacts writes a small file beside the queue and makes the directory.
-func (m *Memory) writeFacts(name string, text []byte) error {
+// writeFactsFile writes a small file beside the queue and makes the directory.
+func (m *Memory) writeFactsFile(name string, text []byte) error {
 	if err := os.MkdirAll(m.FactsDir(), 0o700); err != nil {
 		return fmt.Errorf("the directory of facts: %w", err)
 	}

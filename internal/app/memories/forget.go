@@ -70,8 +70,8 @@ func (m *Memory) WouldForget(ctx context.Context, o Forgetting) ([]memory.Record
 	return list, err
 }
 
-// WouldForget lists the records and places that a Forget would clear.
-type WouldForget struct {
+// ForgetPreview lists the records and places that a Forget would clear.
+type ForgetPreview struct {
 	Records []memory.Record `json:"records"`
 	// Places are the other places of their words.
 	Places []memory.Place `json:"places"`
@@ -79,12 +79,12 @@ type WouldForget struct {
 
 // WouldForgetElsewhere returns the records that [Memory.WouldForget] has listed, with the other places of their words. An error is about
 // places that could not be looked into.
-func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record) (WouldForget, error) {
+func (m *Memory) WouldForgetElsewhere(ctx context.Context, list []memory.Record) (ForgetPreview, error) {
 	places, err := m.Store.WouldForgetElsewhere(ctx, list)
 	if places == nil {
 		places = []memory.Place{}
 	}
-	return WouldForget{Records: list, Places: places}, err
+	return ForgetPreview{Records: list, Places: places}, err
 }
 
 // Forget removes records for good: from the memory, and their words from everything else that this program keeps. The entries of pins are
@@ -98,7 +98,7 @@ func (m *Memory) Forget(ctx context.Context, list []memory.Record) (memory.Forgo
 	pins := false
 	for _, r := range list {
 		if m.fence.Inside() && (r.Kind != memory.KindNote || r.Origin != memory.OriginAgent) {
-			return memory.Forgotten{}, fmt.Errorf("%s is %s %s: %w", r.ID, r.Kind, r.Origin.Words(), m.refuseAgent())
+			return memory.Forgotten{}, fmt.Errorf("%s is %s %s: %w", r.ID, r.Kind, r.Origin.Phrase(), m.requirePerson())
 		}
 		ids = append(ids, r.ID)
 		pins = pins || r.Kind == memory.KindPin
@@ -126,7 +126,7 @@ func (m *Memory) removeNote(ctx context.Context, r *memory.Record) error {
 		if err != nil {
 			return err
 		}
-		if _, err := files.Do(ctx, notes.Command{Command: "delete", Path: r.Source.File}); err != nil {
+		if _, err := files.Execute(ctx, notes.Command{Command: "delete", Path: r.Source.File}); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	if p.First {
 		c.room = 1 << 20
 		for _, r := range p.Pins {
-			c.give(recall.Line{Record: r, Count: 1}, whyPinned)
+			c.addGift(recall.Line{Record: r, Count: 1}, whyPinned)
 		}
 	}
 	if store == nil {
@@ -97,10 +97,10 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 		n := len(c.out.Given)
 		for _, r := range all {
 			if len(c.out.Given) == n+maxInstructions {
-				c.miss(r, 0, "ten standing instructions are given already")
+				c.addMissed(r, 0, "ten standing instructions are given already")
 				continue
 			}
-			c.give(recall.Line{Record: r, Count: max(r.Count, 1)}, whyStanding)
+			c.addGift(recall.Line{Record: r, Count: max(r.Count, 1)}, whyStanding)
 		}
 	}
 	asked := recall.Read(p.Text)
@@ -136,13 +136,13 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 			kept = append(kept, i)
 			continue
 		}
-		c.miss(whole, i.Score, why)
+		c.addMissed(whole, i.Score, why)
 	}
 	// What took the place of something, or was replaced by it, is about the same: without the one the other is not given either.
 	found.Items = slices.DeleteFunc(kept, func(i memory.Item) bool {
 		n := slices.IndexFunc(taken, func(t memory.Record) bool { return newest.Replaces(t.Text, i.Text) || newest.Replaces(i.Text, t.Text) })
 		if n >= 0 {
-			c.miss(i.Record, i.Score, whyTaken+taken[n].ID)
+			c.addMissed(i.Record, i.Score, whyTaken+taken[n].ID)
 		}
 		return n >= 0
 	})
@@ -158,7 +158,7 @@ func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (
 	decided := recall.Decide(asked, found, now)
 	c.room = 1 << 20 // its lines are counted
 	for _, l := range decided.Given {
-		c.give(l, whyFound+strings.Join(l.Words, " "))
+		c.addGift(l, whyFound+strings.Join(l.Words, " "))
 	}
 	c.out.Missed, c.out.Why = append(c.out.Missed, decided.Missed...), decided.Why
 	return c.out, nil
@@ -188,32 +188,34 @@ type choice struct {
 	out    Gifts
 }
 
-func (c *choice) miss(r memory.Record, score float64, why string) {
+// addMissed enters a record that was found and is not added to the prompt, with the reason.
+func (c *choice) addMissed(r memory.Record, score float64, why string) {
 	c.out.Missed = append(c.out.Missed, recall.Miss{Record: r, Score: score, Why: why})
 }
 
-// give adds a line to the gifts, unless it is there already, has no room, or is not in the user's own words; those are noted as missed.
-func (c *choice) give(l recall.Line, why string) {
+// addGift adds a line to the gifts, unless it is there already. A line that is not in the user's own words, stands in the conversation or has no room
+// is entered as missed instead.
+func (c *choice) addGift(l recall.Line, why string) {
 	r := l.Record
-	_, words, _ := strings.Cut(capture.Line(r, plainBytes), "]: ") // how often it was said may have changed since it was given
+	_, words, _ := strings.Cut(capture.FormatRecord(r, plainBytes), "]: ") // how often it was said may have changed since it was given
 	size := lineBytes
 	if why == whyPinned { // whole: what stands at its end counts as well
 		size = int(notes.MaxProfile) + headBytes
 	}
 	said := r
-	said.Text = l.Within(size - headBytes)
-	line := capture.Line(said, size)
+	said.Text = l.SentenceWithin(size - headBytes)
+	line := capture.FormatRecord(said, size)
 	switch {
 	case r.Origin != memory.OriginUser || r.Quarantined || words == "":
-		c.miss(r, l.Score, "not your own words")
+		c.addMissed(r, l.Score, "not your own words")
 	case slices.ContainsFunc(c.out.Given, func(g Gift) bool { return g.ID == r.ID || g.Text == r.Text }):
 		// said once
 	case strings.Contains(c.before, words):
-		c.miss(r, l.Score, "given to this conversation before")
+		c.addMissed(r, l.Score, "given to this conversation before")
 	case strings.Contains(c.p.Text, words):
-		c.miss(r, l.Score, "it stands in the prompt")
+		c.addMissed(r, l.Score, "it stands in the prompt")
 	case len(line)+1 > c.room:
-		c.miss(r, l.Score, "no room is left for it")
+		c.addMissed(r, l.Score, "no room is left for it")
 	default:
 		c.room -= len(line) + 1
 		c.out.Given = append(c.out.Given, Gift{Line: l, Why: why, line: line})
@@ -237,7 +239,7 @@ func isTrusted(ctx context.Context, store *memory.Store, r *memory.Record) bool 
 
 // Pinned returns the standing instructions of the profile that a person has confirmed, and the pins of namespaces. store may be nil.
 func Pinned(ctx context.Context, c *core.Core, store *memory.Store, namespaces []string) ([]memory.Record, error) {
-	all, err := confirmed(c)
+	all, err := profileRecords(c)
 	if err != nil || store == nil {
 		return all, err
 	}
@@ -259,9 +261,9 @@ func Pinned(ctx context.Context, c *core.Core, store *memory.Store, namespaces [
 	return append(all, pins...), nil
 }
 
-// confirmed returns the entries of the profile in force as records without an id of the memory.
-func confirmed(c *core.Core) (all []memory.Record, err error) {
-	profile, err := ProfileOf(c)
+// profileRecords returns the confirmed entries of the profile as records without an id of the memory.
+func profileRecords(c *core.Core) (all []memory.Record, err error) {
+	profile, err := OpenProfile(c)
 	if err != nil {
 		return nil, err
 	}

@@ -110,14 +110,14 @@ func TestGivenTo(t *testing.T) {
 			memory.Record{Kind: memory.KindNote, Origin: memory.OriginAgent, Namespace: "user", Text: "The harbour of Halcyon opens at nine."},
 			instruction("language of answers", "Always answer in German."),
 		)
-		w, err := memories.GivenTo(t.Context(), c, "When does the harbour of Halcyon open?", "project/mine")
+		w, err := memories.PreviewGifts(t.Context(), c, "When does the harbour of Halcyon open?", "project/mine")
 		if err != nil || w.On != on || (w.Note == "") != on || len(w.Given) != 2 || w.Given[0].ID != ids[4] || w.Given[1].ID != ids[0] || w.Given[1].Score <= 0 || !strings.HasPrefix(w.Given[1].Why, "found by: ") {
 			t.Errorf("%q: %+v, %v", settings, w, err)
 		}
 		if err := m.Store.Withhold(t.Context(), ids[0]); err != nil {
 			t.Fatal(err)
 		}
-		w, err = memories.GivenTo(t.Context(), c, "When does the harbour of Halcyon open?", "project/other")
+		w, err = memories.PreviewGifts(t.Context(), c, "When does the harbour of Halcyon open?", "project/other")
 		missed := ""
 		for _, miss := range w.Missed {
 			if miss.ID == ids[0] {
@@ -127,7 +127,7 @@ func TestGivenTo(t *testing.T) {
 		if err != nil || missed != "taken back, until plimsoll memory not --undo "+ids[0] || len(w.Given) > 2 {
 			t.Errorf("%q: %q, %+v, %v", settings, missed, w, err)
 		}
-		if w, err := memories.GivenTo(t.Context(), c, "ok", "project/mine"); err != nil || len(w.Given) != 1 || w.Why == "" {
+		if w, err := memories.PreviewGifts(t.Context(), c, "ok", "project/mine"); err != nil || len(w.Given) != 1 || w.Why == "" {
 			t.Errorf("%+v, %v", w, err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestALineSaysHowOftenAndWhatItReplaced(t *testing.T) {
 		if err != nil || len(g.Given) != 1 || !strings.Contains(g.Text(), want) {
 			t.Fatalf("%q: %s, %v", prompt, g.Text(), err)
 		}
-		w, err := memories.GivenTo(t.Context(), c, prompt, "project/mine")
+		w, err := memories.PreviewGifts(t.Context(), c, prompt, "project/mine")
 		if err != nil || len(w.Given) != 1 || !strings.HasSuffix(w.Given[0].Sentence(), want) {
 			t.Errorf("%q: would be given %+v, %v", prompt, w.Given, err)
 		}
@@ -302,7 +302,7 @@ func TestAnAgentForgetsItsOwnNoteAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/ledger.md", FileText: "Known: " + words}); err != nil {
+	if _, err := other.RunNotes(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/ledger.md", FileText: "Known: " + words}); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(sandbox.CookieName, "run-1")
@@ -315,7 +315,7 @@ func TestAnAgentForgetsItsOwnNoteAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := own.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/mine.md", FileText: words}); err != nil {
+	if _, err := own.RunNotes(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/mine.md", FileText: words}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := inside.Add(t.Context(), "", words); err != nil {
@@ -332,10 +332,10 @@ func TestAnAgentForgetsItsOwnNoteAlone(t *testing.T) {
 	if page, err = inside.List(t.Context(), memories.Query{Kind: "note"}); err != nil || len(page.Records) != 1 {
 		t.Errorf("%+v, %v are left", page.Records, err)
 	}
-	if answer, err := own.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/mine.md"}); err == nil {
+	if answer, err := own.RunNotes(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/mine.md"}); err == nil {
 		t.Errorf("its file is still there: %s", answer)
 	}
-	if _, err := other.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/ledger.md"}); err != nil {
+	if _, err := other.RunNotes(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/ledger.md"}); err != nil {
 		t.Errorf("somebody else's file went with it: %v", err)
 	}
 	if _, err := m.Add(t.Context(), "", words); err != nil {

@@ -19,7 +19,7 @@ func Namespaces(namespace string) []string {
 	return []string{UserNamespace, namespace}
 }
 
-// WouldGive is the answer of [GivenTo].
+// WouldGive is the answer of [PreviewGifts].
 type WouldGive struct {
 	Gifts
 	// On reports whether the memory is on: otherwise nothing is added to any prompt, and Note says so.
@@ -27,9 +27,9 @@ type WouldGive struct {
 	Note string `json:"note,omitempty"`
 }
 
-// GivenTo returns what would be added now to a prompt that begins a conversation in a namespace; "" or "project" is that of the working
+// PreviewGifts returns what would be added now to a prompt that begins a conversation in a namespace; "" or "project" is that of the working
 // directory's project. It decides as the proxy of a run does, by words alone, also while the memory is off.
-func GivenTo(ctx context.Context, c *core.Core, prompt, namespace string) (w WouldGive, err error) {
+func PreviewGifts(ctx context.Context, c *core.Core, prompt, namespace string) (w WouldGive, err error) {
 	if namespace == "" || namespace == "project" {
 		namespace = ProjectNamespace("")
 	}
@@ -64,8 +64,8 @@ type Given struct {
 	Why string `json:"why"`
 }
 
-// Given returns what was given to whom, the newest first.
-func (m *Memory) Given(ctx context.Context, to memory.GivenTo) ([]Given, error) {
+// Given returns the records that were given to somebody, with when, to whom and why, the newest first.
+func (m *Memory) Given(ctx context.Context, to memory.GivenFilter) ([]Given, error) {
 	list, err := m.Store.Given(ctx, to)
 	out := make([]Given, 0, len(list))
 	for _, g := range list {
@@ -95,11 +95,11 @@ type TakenBack struct {
 // TakeBack takes records back: from the next request on, neither they nor what is about the same are added to prompts by themselves. With
 // undo they may be given again. Inside a run it is refused with [ErrInRun].
 func (m *Memory) TakeBack(ctx context.Context, undo bool, ids ...string) error {
-	if err := m.refuseAgent(); err != nil {
+	if err := m.requirePerson(); err != nil {
 		return err
 	}
 	for _, given := range ids {
-		id, err := m.pinRecord(ctx, given)
+		id, err := m.findPinRecord(ctx, given)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ type Imported struct {
 // bounds have room for, the newest stay. Inside a run Mine is refused with [ErrInRun]. A file of more than [MaxImport] bytes is an error. If
 // adding fails, the records before stay.
 func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (Imported, error) {
-	if err := m.refuseAgent(); o.Mine && err != nil {
+	if err := m.requirePerson(); o.Mine && err != nil {
 		return Imported{}, err
 	}
 	text, err := io.ReadAll(io.LimitReader(from, int64(MaxImport)+1))
@@ -83,15 +83,15 @@ func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (I
 	out.DryRun = o.DryRun
 	// What has no date is of now. The oldest goes first, so that it has the older id, by which the bounds go.
 	now := time.Now()
-	sorting.StableBy(records, func(a, b memory.Record) int { return saidOr(a, now).Compare(saidOr(b, now)) })
+	sorting.StableBy(records, func(a, b memory.Record) int { return timeSaid(a, now).Compare(timeSaid(b, now)) })
 	// All of it is looked at before any of it is kept: a mistake in the middle leaves nothing behind.
-	seen, err := m.Store.Foresee(ctx, records)
+	seen, err := m.Store.WouldAdd(ctx, records)
 	if err != nil {
 		return out, fmt.Errorf("%s: %w", o.Name, err)
 	}
 	out.LeftOut, out.Refused = seen.LeftOut, seen.Refused
 	if o.DryRun {
-		out.New, out.Merged, out.Stay = seen.New, seen.Merged, seen.Stay
+		out.New, out.Merged, out.Stay = seen.New, seen.Merged, seen.Passages
 		return out, nil
 	}
 	ids := map[string]bool{}
@@ -116,7 +116,8 @@ func (m *Memory) Import(ctx context.Context, from io.Reader, o ImportOptions) (I
 	return out, err
 }
 
-func saidOr(r memory.Record, now time.Time) time.Time {
+// timeSaid returns when a record was said, or now if that is not known.
+func timeSaid(r memory.Record, now time.Time) time.Time {
 	if r.Said.IsZero() {
 		return now
 	}
@@ -127,7 +128,7 @@ func saidOr(r memory.Record, now time.Time) time.Time {
 func parseImport(text []byte, o ImportOptions) ([]memory.Record, Imported, error) {
 	format := o.Format
 	if format == "" || format == "auto" {
-		format = formatOf(text)
+		format = guessFormat(text)
 	}
 	out := Imported{Format: format}
 	i := importing{o: o, out: &out}
@@ -153,8 +154,8 @@ func parseImport(text []byte, o ImportOptions) ([]memory.Record, Imported, error
 	return i.records, out, err
 }
 
-// formatOf guesses the format: from the first line of JSON Lines, from the form of a JSON document, else Markdown.
-func formatOf(text []byte) string {
+// guessFormat returns the format of an import: from the first line of JSON Lines, from the form of a JSON document, else Markdown.
+func guessFormat(text []byte) string {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	var line struct {
@@ -210,19 +211,19 @@ func (i *importing) add(text string, r memory.Record) {
 	if r.Kind == memory.KindEpisode || r.Kind == memory.KindFact {
 		most = memory.MaxEpisode
 	}
-	for _, piece := range pieces(text, most) {
+	for _, piece := range splitText(text, most) {
 		r.Text = piece
 		i.records = append(i.records, r)
 	}
 }
 
-// pieces cuts a text into pieces of at most so many bytes: at the last paragraph, line or blank in the second half of each, else between
-// two characters.
-func pieces(text string, most int) (out []string) {
-	for len(text) > most {
-		cut := limit.Boundary(text, most)
+// splitText cuts a text into pieces of at most size bytes: at the last paragraph, line or blank in the second half of each, else between two
+// characters.
+func splitText(text string, size int) (out []string) {
+	for len(text) > size {
+		cut := limit.Boundary(text, size)
 		for _, at := range []string{"\n\n", "\n", " "} {
-			if k := strings.LastIndex(text[:cut], at); k > most/2 {
+			if k := strings.LastIndex(text[:cut], at); k > size/2 {
 				cut = k
 				break
 			}
@@ -335,7 +336,7 @@ func (i *importing) addMem0(text []byte) error {
 		}
 		r := memory.Record{Source: memory.Source{Client: "mem0", Conversation: limit.Clip(m.Run, 200), Speaker: limit.Clip(m.User+m.Agent, 200)}}
 		for _, at := range []string{m.Updated, m.Created} {
-			if t, ok := timeOf(at); ok {
+			if t, ok := parseTime(at); ok {
 				r.Said = t
 				break
 			}
@@ -345,8 +346,8 @@ func (i *importing) addMem0(text []byte) error {
 	return nil
 }
 
-// timeOf reads a time of an export: with a time of day and zone, without a zone (UTC), or a day alone.
-func timeOf(text string) (time.Time, bool) {
+// parseTime reads a time of an export: with a time of day and zone, without a zone (UTC), or a day alone. It returns false for any other text.
+func parseTime(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(layout, strings.TrimSpace(text)); err == nil {
 			return t, true
@@ -365,7 +366,7 @@ func (i *importing) addMarkdown(text []byte) error {
 	fenced := false
 	flush := func() {
 		if words := strings.TrimSpace(strings.Join(block, "\n")); words != "" {
-			if marked(words) {
+			if isListItem(words) {
 				words = words[2:]
 			}
 			if heading != "" {
@@ -389,7 +390,7 @@ func (i *importing) addMarkdown(text []byte) error {
 			flush()
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 		default:
-			if marked(line) {
+			if isListItem(line) {
 				flush()
 			}
 			block = append(block, line)
@@ -399,7 +400,7 @@ func (i *importing) addMarkdown(text []byte) error {
 	return nil
 }
 
-// marked reports whether a line begins with the mark of an item of a list.
-func marked(line string) bool {
+// isListItem reports whether a line begins with the mark of an item of a list.
+func isListItem(line string) bool {
 	return len(line) > 1 && strings.ContainsRune("-*+", rune(line[0])) && line[1] == ' '
 }

@@ -202,7 +202,7 @@ func TestForgettingReachesFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tools.File(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/a/launch.md", FileText: "Known: The launch code is heron-7. Do not tell."}); err != nil {
+	if _, err := tools.RunNotes(t.Context(), memtools.NotesArguments{Command: "create", Path: "/memories/a/launch.md", FileText: "Known: The launch code is heron-7. Do not tell."}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := m.WouldForget(t.Context(), Forgetting{IDs: []string{r.ID}})
@@ -216,7 +216,7 @@ func TestForgettingReachesFiles(t *testing.T) {
 	if err != nil || gone.Elsewhere != 1 {
 		t.Fatal(gone, err)
 	}
-	if answer, err := tools.File(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/a/launch.md"}); err == nil {
+	if answer, err := tools.RunNotes(t.Context(), memtools.NotesArguments{Command: "view", Path: "/memories/a/launch.md"}); err == nil {
 		t.Error(answer)
 	}
 	if _, err := m.Show(t.Context(), r.ID, 0); err == nil {

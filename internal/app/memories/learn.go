@@ -37,7 +37,7 @@ func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 
 // readEpisodes returns a function that reports whether an episode was read for facts: it is noted as read, or a fact was drawn from it.
 func (m *Memory) readEpisodes(ctx context.Context) (func(id string) bool, error) {
-	seen, _, err := facts.NewSeen(m.FactsDir(), 0).Load()
+	seen, _, err := facts.NewReadSet(m.FactsDir(), 0).Load()
 	if err != nil {
 		return nil, err
 	}

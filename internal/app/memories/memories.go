@@ -38,7 +38,7 @@ type (
 	Item      = memory.Item
 	Use       = memory.Use
 	Place     = memory.Place
-	Recipient = memory.GivenTo
+	Recipient = memory.GivenFilter
 	Forgotten = memory.Forgotten
 	Collected = memory.Collected
 )
@@ -137,8 +137,8 @@ func Exists(c *core.Core) bool {
 	return err == nil
 }
 
-// ProfileOf returns the user's profile without opening the rest of the memory.
-func ProfileOf(c *core.Core) (*notes.Profile, error) {
+// OpenProfile returns the user's profile without opening the rest of the memory.
+func OpenProfile(c *core.Core) (*notes.Profile, error) {
 	state, err := c.Dirs.State()
 	if err != nil {
 		return nil, err
@@ -163,8 +163,8 @@ func (m *Memory) Origin() memory.Origin {
 // ErrInRun is wrapped by the errors of operations that are for a person and are refused inside a run.
 var ErrInRun = errors.New("this is inside a run, where an agent may be the one who asks: do it in a shell of your own, outside of plimsoll run")
 
-// refuseAgent returns an error that wraps [ErrInRun] inside a run, else nil.
-func (m *Memory) refuseAgent() error {
+// requirePerson returns an error that wraps [ErrInRun] inside a run, else nil.
+func (m *Memory) requirePerson() error {
 	if !m.fence.Inside() {
 		return nil
 	}
@@ -188,16 +188,18 @@ func (m *Memory) Notes(ctx context.Context, namespace, client string) (*notes.Di
 			}
 		},
 		Evicted: func(path string, bytes int64, why string) {
-			m.append(journal.MemoryNoteEvicted{Path: path, Bytes: bytes, Why: why})
+			m.appendEvent(journal.MemoryNoteEvicted{Path: path, Bytes: bytes, Why: why})
 		},
 	})
 }
 
+// notesPath returns the directory of the notes of a namespace.
 func (m *Memory) notesPath(namespace string) string {
 	return filepath.Join(m.state, notesDir, config.SafeName(namespace))
 }
 
-func (m *Memory) append(e journal.Event) {
+// appendEvent writes an event to the journal, if there is one.
+func (m *Memory) appendEvent(e journal.Event) {
 	if m.journal != nil {
 		m.journal.Append(e)
 	}

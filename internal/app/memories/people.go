@@ -24,8 +24,8 @@ type Query struct {
 	Quarantined, Oldest bool
 }
 
-// kinds returns the one kind of the query, nil for all. A word that is not in [Kinds] is an error.
-func (q Query) kinds() ([]memory.Kind, error) {
+// kindFilter returns the one kind of the query, nil for all. A word that is not in [Kinds] is an error.
+func (q Query) kindFilter() ([]memory.Kind, error) {
 	if q.Kind == "" {
 		return nil, nil
 	}
@@ -35,8 +35,8 @@ func (q Query) kinds() ([]memory.Kind, error) {
 	return []memory.Kind{memory.Kind(q.Kind)}, nil
 }
 
-// origins returns the one origin of the query, nil for all. A word that is not in [Origins] is an error.
-func (q Query) origins() ([]memory.Origin, error) {
+// originFilter returns the one origin of the query, nil for all. A word that is not in [Origins] is an error.
+func (q Query) originFilter() ([]memory.Origin, error) {
 	if q.Origin == "" {
 		return nil, nil
 	}
@@ -52,8 +52,8 @@ var (
 	Origins = []string{string(memory.OriginUser), string(memory.OriginAgent), string(memory.OriginTool)}
 )
 
-// namespaces returns the one namespace of the query, nil for all. "project" is that of the working directory's project.
-func (q Query) namespaces() []string {
+// namespaceFilter returns the one namespace of the query, nil for all. "project" is that of the working directory's project.
+func (q Query) namespaceFilter() []string {
 	switch q.Namespace {
 	case "":
 		return nil
@@ -69,17 +69,17 @@ func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return memory.Results{}, errors.New(`nothing to search for; write it as in: plimsoll memory search "which database"`)
 	}
-	kinds, err := q.kinds()
+	kinds, err := q.kindFilter()
 	if err != nil {
 		return memory.Results{}, err
 	}
-	origins, err := q.origins()
+	origins, err := q.originFilter()
 	if err != nil {
 		return memory.Results{}, err
 	}
-	m.fillVectors(ctx, q.namespaces())
+	m.fillVectors(ctx, q.namespaceFilter())
 	found, err := m.Store.Search(ctx, memory.Query{
-		Text: q.Text, Namespaces: q.namespaces(), AllScopes: true, Kinds: kinds, Origins: origins, Since: q.Since, Until: q.Until, AsOf: q.AsOf,
+		Text: q.Text, Namespaces: q.namespaceFilter(), AllScopes: true, Kinds: kinds, Origins: origins, Since: q.Since, Until: q.Until, AsOf: q.AsOf,
 		Limit: q.Limit, Offset: q.Offset,
 	})
 	if found.Items == nil {
@@ -93,16 +93,16 @@ func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 
 // filter returns the query as a filter, without its words and AsOf.
 func (q Query) filter() (memory.Filter, error) {
-	kinds, err := q.kinds()
+	kinds, err := q.kindFilter()
 	if err != nil {
 		return memory.Filter{}, err
 	}
-	origins, err := q.origins()
+	origins, err := q.originFilter()
 	if err != nil {
 		return memory.Filter{}, err
 	}
 	f := memory.Filter{
-		Namespaces: q.namespaces(), AllScopes: true, Kinds: kinds, Origins: origins, Conversation: q.Conversation, Run: q.Run,
+		Namespaces: q.namespaceFilter(), AllScopes: true, Kinds: kinds, Origins: origins, Conversation: q.Conversation, Run: q.Run,
 		Since: q.Since, Until: q.Until, Limit: q.Limit, Offset: q.Offset, Oldest: q.Oldest,
 	}
 	if q.Quarantined {
@@ -153,7 +153,7 @@ type Why struct {
 
 // Why returns the origin of a record and what became of it. The id may also be that of an entry of the profile.
 func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
-	id, err := m.pinRecord(ctx, id)
+	id, err := m.findPinRecord(ctx, id)
 	if err != nil {
 		return Why{}, err
 	}
@@ -203,9 +203,9 @@ func (m *Memory) Why(ctx context.Context, id string) (Why, error) {
 	return w, nil
 }
 
-// pinRecord returns the id of the record of the profile's entry with an id, which plimsoll memory pin lists under an id of its own. Any
-// other id is returned as it is.
-func (m *Memory) pinRecord(ctx context.Context, id string) (string, error) {
+// findPinRecord returns the id of the record of the profile's entry with an id, which plimsoll memory pin lists under an id of its own. Any other id
+// is returned as it is.
+func (m *Memory) findPinRecord(ctx context.Context, id string) (string, error) {
 	text, err := m.Profile.InForce()
 	if err != nil {
 		return "", err
@@ -282,7 +282,7 @@ func (m *Memory) Editable(ctx context.Context, id string) (memory.Record, error)
 	case r.Kind != memory.KindNote:
 		return r, fmt.Errorf("%s is %s, which is kept as it was said: add a note with plimsoll memory add, or remove it with plimsoll memory forget", id, r.Kind)
 	case m.fence.Inside() && r.Origin == memory.OriginUser:
-		return r, fmt.Errorf("%s is of the user's own words: %w", id, m.refuseAgent())
+		return r, fmt.Errorf("%s is of the user's own words: %w", id, m.requirePerson())
 	default:
 		return r, nil
 	}

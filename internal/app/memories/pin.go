@@ -65,13 +65,12 @@ func (m *Memory) Pins() (Pins, error) {
 	return p, nil
 }
 
-// byID returns the record with the id word; ok is false when there is none, or it cannot be read. It is an error if the record was
-// forgotten.
-func (m *Memory) byID(ctx context.Context, word string) (memory.Record, bool, error) {
-	if strings.ContainsAny(word, " \t\n") {
+// findRecord returns the record with an id; ok is false when there is none, or it cannot be read. It is an error if the record was forgotten.
+func (m *Memory) findRecord(ctx context.Context, id string) (memory.Record, bool, error) {
+	if strings.ContainsAny(id, " \t\n") {
 		return memory.Record{}, false, nil
 	}
-	found, err := m.Store.Get(ctx, word, 0)
+	found, err := m.Store.Get(ctx, id, 0)
 	switch {
 	case err == nil:
 		return found[0], true, nil
@@ -84,16 +83,16 @@ func (m *Memory) byID(ctx context.Context, word string) (memory.Record, bool, er
 // Pin puts an entry into the profile: the words of what, or of the record whose id it is, if those are the user's own. Inside a run it is
 // refused with [ErrInRun].
 func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
-	if err := m.refuseAgent(); err != nil {
+	if err := m.requirePerson(); err != nil {
 		return Pin{}, err
 	}
-	r, is, err := m.byID(ctx, what)
+	r, is, err := m.findRecord(ctx, what)
 	if err != nil {
 		return Pin{}, err
 	}
 	if is {
 		if r.Origin != memory.OriginUser || r.Quarantined {
-			return Pin{}, fmt.Errorf(`%w: %s is %s. Read it, and say it in your own words: plimsoll memory pin "…"`, memory.ErrOrigin, r.ID, r.Origin.Words())
+			return Pin{}, fmt.Errorf(`%w: %s is %s. Read it, and say it in your own words: plimsoll memory pin "…"`, memory.ErrOrigin, r.ID, r.Origin.Phrase())
 		}
 		what = r.Text
 	}
@@ -109,7 +108,7 @@ func (m *Memory) Pin(ctx context.Context, what string) (Pin, error) {
 
 // Unpin takes the entry with an id out of the profile. Inside a run it is refused with [ErrInRun].
 func (m *Memory) Unpin(ctx context.Context, id string) error {
-	if err := m.refuseAgent(); err != nil {
+	if err := m.requirePerson(); err != nil {
 		return err
 	}
 	err := m.Profile.Unpin(ctx, id)
@@ -127,7 +126,7 @@ func (m *Memory) Unpin(ctx context.Context, id string) error {
 // Confirm puts the edited profile in force, unless its text is not draft any more, which the person saw. Inside a run it is refused with
 // [ErrInRun].
 func (m *Memory) Confirm(ctx context.Context, draft string) error {
-	if err := m.refuseAgent(); err != nil {
+	if err := m.requirePerson(); err != nil {
 		return err
 	}
 	if err := m.Profile.Confirm(ctx, notes.Digest(draft)); err != nil {
@@ -138,7 +137,7 @@ func (m *Memory) Confirm(ctx context.Context, draft string) error {
 
 // EditProfile opens the profile in the user's editor, and gives what it says then. Nothing of it is in force before [Memory.Confirm].
 func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
-	if err := m.refuseAgent(); err != nil {
+	if err := m.requirePerson(); err != nil {
 		return Pins{}, err
 	}
 	path := m.Profile.Path()

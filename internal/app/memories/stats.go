@@ -54,8 +54,8 @@ type FactsStats struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// FactsNow returns the state of the queue and of the budget, from their files and the configuration. Errors are in its Problem.
-func (m *Memory) FactsNow() FactsStats {
+// FactsStats returns the state of the queue and of the budget, from their files and the configuration. Errors are in its Problem.
+func (m *Memory) FactsStats() FactsStats {
 	s := FactsStats{MaxWaiting: facts.MaxQueue}
 	settings, err := m.core.Config.For("")
 	if err == nil {
@@ -64,7 +64,7 @@ func (m *Memory) FactsNow() FactsStats {
 	var errs [3]error
 	s.Waiting, errs[0] = facts.NewQueue(m.FactsDir(), 0).Len()
 	s.SpentToday, errs[1] = facts.NewBudget(m.FactsDir(), s.TokensPerDay).Spent(time.Now())
-	s.Read, errs[2] = facts.NewSeen(m.FactsDir(), 0).Len()
+	s.Read, errs[2] = facts.NewReadSet(m.FactsDir(), 0).Len()
 	if err = errors.Join(err, errs[0], errs[1], errs[2]); err != nil {
 		s.Problem = err.Error()
 	}
@@ -107,7 +107,7 @@ func (m *Memory) Stats(ctx context.Context) (Stats, error) {
 			out.Notes.Bytes += note.Bytes
 		}
 	}
-	out.Facts = m.FactsNow()
+	out.Facts = m.FactsStats()
 	out.Profile, err = m.Pins()
 	return out, err
 }

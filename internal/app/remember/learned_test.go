@@ -187,7 +187,7 @@ func TestTakenBack(t *testing.T) {
 	if sent := ask(); !strings.Contains(sent, "opens at seven") {
 		t.Errorf("%s", sent)
 	}
-	list, err := store.Given(t.Context(), memory.GivenTo{Limit: memory.MaxLimit})
+	list, err := store.Given(t.Context(), memory.GivenFilter{Limit: memory.MaxLimit})
 	if err != nil || len(list) == 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -205,7 +205,7 @@ func TestGivenToIsWhatIsGiven(t *testing.T) {
 	store.Close()
 	b.profiled(remember.Options{}, "Always answer in German.")
 	const prompt = "When does the harbour of Halcyon open?"
-	w, err := memories.GivenTo(t.Context(), b.app, prompt, "project/x")
+	w, err := memories.PreviewGifts(t.Context(), b.app, prompt, "project/x")
 	if err != nil || len(w.Given) < 2 {
 		t.Fatalf("%+v, %v", w, err)
 	}

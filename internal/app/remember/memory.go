@@ -121,16 +121,16 @@ func Open(app *core.Core, s config.Settings, o Options) *Plane {
 		}
 		return store, err
 	})
-	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: o.QueueBytes, Write: p.write, Told: p.noteLosses})
+	p.queue = capture.NewQueue(capture.QueueOptions{MaxBytes: o.QueueBytes, Write: p.write, Told: p.reportLosses})
 	ctx, end := context.WithCancel(context.Background())
 	p.end = end
 	if p.on {
-		p.warmed.Go(func() { p.warm(ctx) })
+		p.warmed.Go(func() { p.prepare(ctx) })
 	}
 	return p
 }
 
-// Keeper takes parts of conversations; nil where the memory is off.
+// Keeper returns the receiver of parts of conversations; nil where the memory is off.
 func (p *Plane) Keeper() proxy.Keeper {
 	if p == nil {
 		return nil
@@ -171,7 +171,7 @@ func (p *Plane) Close() {
 	_ = p.queue.Close(ctx) // what was lost is in its counters
 	p.warmed.Wait()
 	if s := p.queue.Stats(); p.parts.Load() > 0 {
-		p.note(journal.MemoryCaptured{Parts: p.parts.Load(), Records: s.Written, Dropped: s.Dropped, DroppedBytes: s.DroppedBytes, Failed: s.Failed})
+		p.appendEvent(journal.MemoryCaptured{Parts: p.parts.Load(), Records: s.Written, Dropped: s.Dropped, DroppedBytes: s.DroppedBytes, Failed: s.Failed})
 	}
 	if !p.tried.Load() {
 		return
@@ -199,7 +199,8 @@ func (p *Plane) Flush(ctx context.Context) error {
 	return p.queue.Flush(ctx)
 }
 
-func (p *Plane) note(e journal.Event) {
+// appendEvent writes an event to the journal, if there is one.
+func (p *Plane) appendEvent(e journal.Event) {
 	if p.o.Journal != nil {
 		p.o.Journal.Append(e)
 	}
@@ -218,8 +219,8 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	return learnStanding(ctx, store, records, added.IDs)
 }
 
-// noteLosses notes losses in the journal when they begin, and again whenever there are ten times as many. It warns the user once.
-func (p *Plane) noteLosses(s capture.QueueStats) {
+// reportLosses writes losses to the journal when they begin, and again whenever there are ten times as many. It warns the user once.
+func (p *Plane) reportLosses(s capture.QueueStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	say := func(e journal.MemoryDropped) (first bool) {
@@ -228,7 +229,7 @@ func (p *Plane) noteLosses(s capture.QueueStats) {
 		}
 		first = p.told[e.Why] == 0
 		p.told[e.Why] = 10 * e.Dropped
-		p.note(e)
+		p.appendEvent(e)
 		return first
 	}
 	say(journal.MemoryDropped{Why: "queue", Dropped: s.Dropped, Bytes: s.DroppedBytes})
@@ -260,7 +261,7 @@ func (p *Plane) WaitReady(ctx context.Context) {
 	}
 }
 
-// AgentKeeper takes what is said to one of Plimsoll's own agents; nil where nothing is kept, or only what is cut: an agent keeps its
+// AgentKeeper returns the receiver of messages of Plimsoll's own agents; nil where nothing is kept, or only what is cut: an agent keeps its
 // conversations whole.
 func (p *Plane) AgentKeeper() agent.Keeper {
 	if !p.Turns() {
@@ -269,7 +270,7 @@ func (p *Plane) AgentKeeper() agent.Keeper {
 	return agentKeeper{p}
 }
 
-// AgentRecaller adds to questions what the user said before; nil unless the memory is switched on.
+// AgentRecaller returns what adds to questions of agents what the user said before; nil unless the memory is switched on.
 func (p *Plane) AgentRecaller() agent.Recaller {
 	if p == nil || !p.on {
 		return nil
@@ -311,11 +312,12 @@ func (k agentKeeper) Keep(session string, place int, at time.Time, ms []agent.Me
 		}
 	}
 	k.parts.Add(1)
-	k.queue.Put(size, func() []memory.Record { return k.turns(session, place, at, ms) })
+	k.queue.Put(size, func() []memory.Record { return k.agentRecords(session, place, at, ms) })
 }
 
-// turns returns the records of messages of an agent. A question is the user's where a person types at a terminal.
-func (p *Plane) turns(session string, place int, at time.Time, ms []agent.Message) []memory.Record {
+// agentRecords returns the records of messages of an agent, the first of which has this place in the session, counted from 0. A question is the
+// user's where a person types at a terminal.
+func (p *Plane) agentRecords(session string, place int, at time.Time, ms []agent.Message) []memory.Record {
 	of := capture.Conversation{Namespace: p.o.Namespace, Client: p.o.Client, Run: p.o.Run, Name: session}
 	var said []capture.Said
 	for i := range ms {

@@ -19,9 +19,8 @@ type Reach struct {
 	NoTools string
 }
 
-// Words returns one line for people: what the memory does, what it does not, and why. Doctor, `config check`, dry runs and reports all say
-// these words.
-func (r Reach) Words(s config.Settings) string {
+// Describe returns one line for people: what the memory does, what it does not, and why. Doctor, `config check`, dry runs and reports all use it.
+func (r Reach) Describe(s config.Settings) string {
 	if s.Memory.State == config.MemoryOff {
 		return "off: nothing is kept, and nothing is added to prompts (" + s.Source("memory.on").String() + ")"
 	}
@@ -51,7 +50,7 @@ func (r Reach) Words(s config.Settings) string {
 	default:
 		say("no tools, because " + r.NoTools)
 	}
-	say(factsWords(s.Memory))
+	say(describeFacts(s.Memory))
 	if s.Memory.EmbedURL != "" {
 		say("searched by words and, with " + cmp.Or(s.Memory.EmbedModel, "a model that embed_model has to name") + ", by meaning")
 	}
@@ -64,8 +63,8 @@ func (r Reach) Words(s config.Settings) string {
 	return strings.Join(all, "; ")
 }
 
-// factsWords says whether a model draws facts.
-func factsWords(m config.MemorySettings) string {
+// describeFacts returns the clause about facts: whether a model draws them from what is said, and if not, why.
+func describeFacts(m config.MemorySettings) string {
 	switch {
 	case !m.Facts:
 		return "no facts, because no model was agreed to (a subscription is never used)"

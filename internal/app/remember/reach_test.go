@@ -31,7 +31,7 @@ func TestReachWords(t *testing.T) {
 		{on + "facts = true\nfacts_model = \"small\"\nfacts_url = \"http://127.0.0.1:11434/v1\"\n", remember.Reach{}, []string{"facts by small at http://127.0.0.1:11434/v1", "at most 20000 tokens a day"}, nil},
 		{on + "embed_url = \"http://127.0.0.1:11434/v1\"\nembed_model = \"nomic-embed-text\"\n", remember.Reach{}, []string{"with nomic-embed-text, by meaning"}, nil},
 	} {
-		got := c.reach.Words(newBench(t, c.settings).s)
+		got := c.reach.Describe(newBench(t, c.settings).s)
 		for _, want := range c.has {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q, %+v: %s; want %q", c.settings, c.reach, got, want)

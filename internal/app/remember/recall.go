@@ -19,8 +19,8 @@ import (
 // recaller implements [proxy.Recaller].
 type recaller struct{ *Plane }
 
-// warm reads the pins, opens the store and loads its index. Nothing is recalled before it has ended, and nothing at all if it fails.
-func (p *Plane) warm(ctx context.Context) {
+// prepare reads the pins, opens the store and loads its index. Nothing is recalled before it has ended, and nothing at all if it fails.
+func (p *Plane) prepare(ctx context.Context) {
 	if !p.exists() {
 		p.readPins(ctx, nil) // nothing else was ever kept
 		p.ready.Store(true)
@@ -55,6 +55,7 @@ func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 	return true
 }
 
+// namespaces returns the namespaces that are searched for a prompt.
 func (p *Plane) namespaces() []string { return memories.Namespaces(p.o.Namespace) }
 
 // Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned and the standing instructions, and each what
@@ -67,7 +68,7 @@ func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
 	go func() { answer <- r.choose(context.WithoutCancel(ctx), q) }()
 	select {
 	case c := <-answer:
-		return r.noteGiven(context.WithoutCancel(ctx), q, c)
+		return r.recordGiven(context.WithoutCancel(ctx), q, c)
 	case <-ctx.Done():
 		return "" // too late: a prompt without it is better than one that waits. Nothing was given then
 	}
@@ -101,8 +102,8 @@ func (p *Plane) choose(ctx context.Context, q proxy.Prompt) chosen {
 	return chosen{store, gifts}
 }
 
-// noteGiven returns the text to add to a prompt, "" for none, and records which records were given and to whom.
-func (p *Plane) noteGiven(ctx context.Context, q proxy.Prompt, c chosen) string {
+// recordGiven returns the text to add to a prompt, "" for none, and records which records were given and to whom.
+func (p *Plane) recordGiven(ctx context.Context, q proxy.Prompt, c chosen) string {
 	text := c.Text()
 	if text == "" {
 		return ""
@@ -111,25 +112,25 @@ func (p *Plane) noteGiven(ctx context.Context, q proxy.Prompt, c chosen) string 
 	for i := range c.Given {
 		ids[i] = c.Given[i].ID
 	}
-	p.note(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
+	p.appendEvent(journal.MemoryRecalled{Conversation: q.Conversation, Records: ids, Bytes: int64(len(text))})
 	p.queue.Put(int64(len(text)), func() []memory.Record {
 		if c.store != nil {
-			p.keepUses(ctx, c.store, q, c.Given)
+			p.storeUses(ctx, c.store, q, c.Given)
 		}
 		return nil
 	})
 	return text
 }
 
-// keepUses stores to whom records were given and for which words. After the first prompt of a conversation it also reads the pins again.
-func (p *Plane) keepUses(ctx context.Context, store *memory.Store, q proxy.Prompt, given []memories.Gift) {
+// storeUses stores to whom records were given and for which words. After the first prompt of a conversation it also reads the pins again.
+func (p *Plane) storeUses(ctx context.Context, store *memory.Store, q proxy.Prompt, given []memories.Gift) {
 	given = slices.DeleteFunc(slices.Clone(given), func(g memories.Gift) bool { return g.Recorded.IsZero() }) // the profile's are no records
 	for i := range given {
 		g := &given[i]
 		use := memory.Use{
 			How: memory.UsePrompt, Client: cmp.Or(q.Speaker.Client, p.o.Client), Run: p.o.Run, Conversation: q.Conversation, Words: strings.Join(g.Words, " "), Score: g.Score,
 		}
-		if store.Recalled(ctx, use, g.Record) != nil {
+		if store.RecordUse(ctx, use, g.Record) != nil {
 			return
 		}
 	}
@@ -179,7 +180,7 @@ func learnOne(ctx context.Context, store *memory.Store, r *memory.Record, id str
 	again := known[0].Count > 1 && known[0].Source.Conversation == r.Source.Conversation
 	for _, old := range have {
 		counts := old.Fact.Expired.IsZero()
-		if counts && (sameWords(old.Text, i.Sentence) || known[0].Count > 1 && old.Source.Conversation == r.Source.Conversation) || again && slices.Contains(old.From, id) {
+		if counts && (equalFold(old.Text, i.Sentence) || known[0].Count > 1 && old.Source.Conversation == r.Source.Conversation) || again && slices.Contains(old.From, id) {
 			return nil
 		}
 	}
@@ -189,7 +190,7 @@ func learnOne(ctx context.Context, store *memory.Store, r *memory.Record, id str
 	}
 	for _, old := range have {
 		switch {
-		case sameWords(old.Text, i.Sentence): // it held once and does again: it stands there once
+		case equalFold(old.Text, i.Sentence): // it held once and does again: it stands there once
 			if err := store.Remove(ctx, old.ID); err != nil {
 				return err
 			}
@@ -209,7 +210,8 @@ func learnOne(ctx context.Context, store *memory.Store, r *memory.Record, id str
 	return err
 }
 
-func sameWords(a, b string) bool {
+// equalFold reports whether two texts are the same but for case and white space.
+func equalFold(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
@@ -237,14 +239,14 @@ func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	}
 	var said []capture.Said
 	for i := range r.Messages {
-		said = append(said, p.said(e, r, i)...)
+		said = append(said, p.splitMessage(e, r, i)...)
 	}
 	return capture.Episodes(of, said)
 }
 
-// said returns what one message of an excerpt says, each part with its origin: only text that a person typed is the user's. A system message
+// splitMessage returns what message i of an excerpt says, each part with its origin: only text that a person typed is the user's. A system message
 // says nothing.
-func (p *Plane) said(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Said) {
+func (p *Plane) splitMessage(e *proxy.Excerpt, r *wire.Request, i int) (all []capture.Said) {
 	m := &r.Messages[i]
 	if m.Role == wire.RoleSystem {
 		return nil

@@ -553,7 +553,7 @@ func TestAgentKeeper(t *testing.T) {
 // is not.
 func TestProfile(t *testing.T) {
 	b := newBench(t, "[memory]\non = true\n")
-	profile, err := memories.ProfileOf(b.app)
+	profile, err := memories.OpenProfile(b.app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -602,7 +602,7 @@ func TestRecallIsShort(t *testing.T) {
 		}
 	}
 	store.Close()
-	profile, err := memories.ProfileOf(b.app)
+	profile, err := memories.OpenProfile(b.app)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type decision struct {
 	// ReadingErr is the reason why the host's memory could not be read.
 	ReadingErr error
 	// seen has what the fleet has seen of it, where it was asked, and fleetNote what went wrong then.
-	seen      fleethistory.Seen
+	seen      fleethistory.Observed
 	fleetNote string
 }
 

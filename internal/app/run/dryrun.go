@@ -125,7 +125,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 		d.Admitted = false
 		d.Refusal = strings.TrimSpace(d.Refusal + "\n" + err.Error())
 	}
-	d.Remembers = x.reach(d.Window.NoProxy).Words(p.Settings)
+	d.Remembers = x.reach(d.Window.NoProxy).Describe(p.Settings)
 	var err error
 	if x.opts.JSON {
 		err = printable.WriteJSON(x.opts.Stdout, d, "  ")

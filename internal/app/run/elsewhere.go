@@ -36,7 +36,7 @@ func (a *app) openFleetHistory(s config.Settings) (*fleethistory.History, error)
 }
 
 // askFleet returns what the fleet knows of earlier runs of p's tool. It waits at most wait. Without a fleet it returns the zero value.
-func (a *app) askFleet(ctx context.Context, p *decision, wait time.Duration) (seen fleethistory.Seen, err error) {
+func (a *app) askFleet(ctx context.Context, p *decision, wait time.Duration) (seen fleethistory.Observed, err error) {
 	h, err := a.openFleetHistory(p.Settings)
 	if h == nil || err != nil {
 		return seen, err
@@ -156,7 +156,7 @@ func (x *process) shareHistory() {
 	if h == nil && err == nil {
 		return
 	}
-	if err == nil && fleethistory.Tells(*x.recorded) {
+	if err == nil && fleethistory.IsUseful(*x.recorded) {
 		err = h.Keep(usage.Observation{Project: x.decision.Project.Shared(), Tool: x.decision.learnsAs(), Run: *x.recorded})
 	}
 	if err != nil {

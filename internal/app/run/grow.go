@@ -58,7 +58,7 @@ func (x *process) nearLimit(run *sandbox.Run, used, now limit.Bytes) {
 		return
 	}
 	first := x.decision.Limits.Memory
-	most, _ := x.host().Below(mostGrowth * first) // a container's own kill may take everything in it
+	most, _ := x.host().KeepBelow(mostGrowth * first) // a container's own kill may take everything in it
 	if now >= most || time.Now().Before(x.growth.after) || run.Raisable() != nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (x *process) raise(run *sandbox.Run, from limit.Bytes, w admission.Wish) er
 	if err := run.Raisable(); err != nil {
 		return err
 	}
-	if _, why := x.host().Below(w.Memory); why != "" {
+	if _, why := x.host().KeepBelow(w.Memory); why != "" {
 		return fmt.Errorf("no limit may be so high here: it is %s", why)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), growPatience)

@@ -74,7 +74,7 @@ func (x *process) watchUse(run **sandbox.Run, started <-chan struct{}) *idle.Wat
 	}
 	return idle.New(idle.Options{
 		Max:      x.decision.idleMax(),
-		Requests: x.report.requests.Made,
+		Requests: x.report.requests.Count,
 		Input:    idle.InputOf(os.Stdin),
 		Stopped: func() bool {
 			select {
@@ -103,7 +103,7 @@ func (x *process) innerWorks() bool {
 		if h.Parent != x.id() {
 			continue
 		}
-		if g, err := runs.Look(state, h.ID); err == nil && g.State == runs.Running {
+		if g, err := runs.ReadGlance(state, h.ID); err == nil && g.State == runs.Running {
 			return true
 		}
 	}
@@ -161,15 +161,15 @@ func (x *process) warnOfIdleRuns() {
 		if h.Parent != "" || h.ID == x.id() || h.State != admission.Holding {
 			continue
 		}
-		if g, err := runs.Look(state, h.ID); err == nil && g.State == runs.Idle {
-			list = append(list, g.Idle(int64(admission.PeekUse(claims, h.ID))))
+		if g, err := runs.ReadGlance(state, h.ID); err == nil && g.State == runs.Idle {
+			list = append(list, g.AsIdle(int64(admission.PeekUse(claims, h.ID))))
 		}
 	}
-	f, much := runs.ForgottenOf(list, total)
-	if !much || f.Told(state) {
+	f, much := runs.SumIdle(list, total)
+	if !much || f.WasTold(state) {
 		return
 	}
-	text := f.Text(time.Now())
+	text := f.Sentence(time.Now())
 	x.report.warn("forgotten", text)
 	x.report.journal.Append(journal.Forgotten{Runs: f.IDs(), Bytes: f.Bytes, TotalBytes: f.Total, Text: text})
 }

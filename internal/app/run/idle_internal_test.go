@@ -45,7 +45,7 @@ func neighbour(t *testing.T, ledger *admission.Ledger, state string, parent stri
 	}
 	t.Cleanup(func() { _ = w.End(journal.Report{Outcome: journal.OutcomeOK}) })
 	wait.Until(t, "it is written", func() bool {
-		g, err := runs.Look(state, claim.ID())
+		g, err := runs.ReadGlance(state, claim.ID())
 		return err == nil && (len(events) == 0 || g.State == runs.Idle)
 	})
 	return claim.ID()

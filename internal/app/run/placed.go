@@ -25,7 +25,7 @@ func (x *process) boundOutput() (stop func()) {
 	if err != nil || core.InsideRun() != "" {
 		return func() {}
 	}
-	job, err := jobs.StoreIn(state).Get(os.Getenv(runs.JobName))
+	job, err := jobs.NewStore(state).Get(os.Getenv(runs.JobName))
 	if err != nil || job.Engine != jobs.Local {
 		return func() {}
 	}
@@ -48,7 +48,7 @@ func (x *process) boundOutput() (stop func()) {
 				return
 			case <-look.C:
 				for _, f := range files {
-					_ = f.Look() // what is the matter will be at the end too
+					_ = f.Trim() // what is the matter will be at the end too
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func (x *process) boundOutput() (stop func()) {
 		close(over)
 		<-ended
 		for _, f := range files {
-			if err := f.Look(); err != nil {
+			if err := f.Trim(); err != nil {
 				x.report.warn("output", "what the job wrote is not bounded: "+err.Error())
 			}
 			if f.Cut > 0 {

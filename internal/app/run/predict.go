@@ -103,9 +103,9 @@ func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 	}
 	runs, err := history.Variants(p.Project.Key, p.learnsAs())
 	if err != nil || len(runs[p.Variant]) == 0 {
-		return usage.SpendOf(p.seen.Project)
+		return usage.SummarizeSpend(p.seen.Project)
 	}
-	return usage.SpendOf(runs[p.Variant])
+	return usage.SummarizeSpend(runs[p.Variant])
 }
 
 // SpendWords returns what runs of a tool spend, for people.

@@ -63,7 +63,7 @@ type process struct {
 // request returns the request for the run's claim.
 func (x *process) request() admission.Request {
 	d := x.decision
-	ask := d.Ask(d.Settings)
+	ask := d.Request(d.Settings)
 	ask.ID, ask.Tool, ask.Variant, ask.Project = x.report.id, d.Tool, d.Variant, d.Project.Name
 	ask.Parent, ask.Force = os.Getenv(sandbox.CookieName), x.opts.Force
 	ask.Headroom = func() (headroom.Reading, error) { return headroom.Read(headroom.Source{}) }
@@ -178,11 +178,11 @@ func (x *process) recordHistory() {
 	}
 	run := sizing.RunOf(x.result, x.decision.Limits.Memory)
 	run.KilledChildren = len(x.report.reporter.Report().KilledChildren)
-	run.Variant, run.ID = x.historyVariant(), fleethistory.ID(x.id())
+	run.Variant, run.ID = x.historyVariant(), fleethistory.RunID(x.id())
 	if x.meter != nil {
-		used := x.meter.Used()
+		used := x.meter.Settled()
 		run.Tokens, run.Cost, run.PlanCost = used.Tokens, used.Cost, used.Plan
-		run.AnswerP99, run.Answers = x.answers.New()
+		run.AnswerP99, run.Answers = x.answers.OwnP99()
 	}
 	x.recorded = &run
 	project := x.decision.Project
@@ -288,7 +288,7 @@ func (x *process) setUpCommand(ctx context.Context, spec *sandbox.Spec) error {
 	if argv, environ = x.wrapServers(spec.ID, argv, environ); argv != nil {
 		spec.Args, spec.Env = argv, environ
 	}
-	x.report.journal.Append(journal.MemoryReach{Words: x.reach(x.report.reporter.Report().Window.NoProxy).Words(p.Settings)})
+	x.report.journal.Append(journal.MemoryReach{Words: x.reach(x.report.reporter.Report().Window.NoProxy).Describe(p.Settings)})
 	if spec.Env == nil {
 		spec.Env = os.Environ()
 	}
@@ -314,7 +314,7 @@ func (x *process) startWatches(run *sandbox.Run, terminal bool) *core.Closer {
 	watches.Do(x.withDisk(run))
 	watches.Do(releaseMemory(x.closeProxy != nil))
 	watches.Do(func() { x.growth.end(&x.decision.Limits) })
-	watches.Do(x.use.End)
+	watches.Do(x.use.Stop)
 	watches.Do(x.boundOutput())
 	watches.Do(x.watchSlurm())
 	watches.Do(x.watchEditor())
@@ -388,7 +388,7 @@ func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulf
 		sample := runs.Sample{Working: int64(s.Working), Charged: int64(s.Charged), CPUMS: s.CPU.Milliseconds(), Processes: s.Processes}
 		if store != nil {
 			store.Sample(sample)
-			store.Shares(s.Working, s.Processes, s.Shares)
+			store.AddShares(s.Working, s.Processes, s.Shares)
 		}
 		if own != nil {
 			own.Sample(sample)

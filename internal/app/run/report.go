@@ -252,7 +252,7 @@ func (r *report) endContainer(d *decision) {
 		return
 	}
 	all := r.reporter.Report()
-	err := appendTo(file, jobs.Message(&all), func(flag int) (*os.File, error) { return os.OpenFile(file, flag, 0o600) })
+	err := appendTo(file, jobs.FormatMessage(&all), func(flag int) (*os.File, error) { return os.OpenFile(file, flag, 0o600) })
 	if err != nil {
 		r.say.warn("the report was not written: " + err.Error())
 	}

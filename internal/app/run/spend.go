@@ -61,7 +61,7 @@ func (x *process) checkUnmetered(choice windowChoice, why string) error {
 	switch {
 	case spendLimits(s) != (spend.Limits{}):
 		return fmt.Errorf("nobody would hold what it may spend (tokens_max, cost_max, quota_max): no proxy stands before its models, because %s", why)
-	case !choice.unknown && spend.Budget(s.Budget).Any() && !x.opts.Force && os.Getenv(core.ProxyName) == "":
+	case !choice.unknown && spend.Budget(s.Budget).IsSet() && !x.opts.Force && os.Getenv(core.ProxyName) == "":
 		return fmt.Errorf("nobody would hold the [budget]: no proxy stands before its models, because %s; --force starts it all the same", why)
 	}
 	return nil
@@ -82,7 +82,7 @@ func (x *process) knownAnswers() *spend.Answers {
 	}
 	for _, r := range runs[max(0, len(runs)-fewRuns):] {
 		if r.Answers > 0 {
-			answers.Known(r.Answers, r.AnswerP99)
+			answers.AddFormer(r.Answers, r.AnswerP99)
 		}
 	}
 	return answers
@@ -93,7 +93,7 @@ const fewRuns = 20
 
 // onSpendLine notes and warns that the run has come near one of its limits of spending or a budget, or has reached it.
 func (x *process) onSpendLine(l spend.Line) {
-	e, text := journal.LimitReached{Name: l.Name, Line: journal.LineSoft}, l.Words()
+	e, text := journal.LimitReached{Name: l.Name, Line: journal.LineSoft}, l.Sentence()
 	if l.Hard {
 		e.Line, e.Did = journal.LineHard, "refused requests"
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/plimsoll/plimsoll/tools/spool"
 )
 
-func placesOf(names []string, what string) (places []memory.Place) {
+// makePlaces returns a place for each name, all with the same action.
+func makePlaces(names []string, action string) (places []memory.Place) {
 	for _, name := range names {
-		places = append(places, memory.Place{Name: name, What: what})
+		places = append(places, memory.Place{Name: name, Action: action})
 	}
 	return places
 }
@@ -29,13 +30,13 @@ func forgetCuts(_ context.Context, dir string, match memory.Match, dry bool) ([]
 		return nil, err
 	}
 	files, err := store.Forget(match.Finder().In, dry)
-	return placesOf(files, memory.Removed), err
+	return makePlaces(files, memory.Removed), err
 }
 
 // forgetRuns overwrites the words in the arguments of commands and in what events tell.
 func forgetRuns(_ context.Context, dir string, match memory.Match, dry bool) ([]memory.Place, error) {
 	ids, err := runs.Forget(filepath.Dir(dir), match.Finder(), dry)
-	return placesOf(ids, memory.Blotted), err
+	return makePlaces(ids, memory.Blotted), err
 }
 
 // forgetResults removes kept results of tools that hold the words, or whose call does.
@@ -47,11 +48,11 @@ func forgetResults(_ context.Context, dir string, match memory.Match, dry bool) 
 	}
 	list, err := s.Forget(match.Finder(), dry)
 	for _, f := range list {
-		what := memory.Removed
+		action := memory.Removed
 		if f.Blotted {
-			what = memory.Blotted
+			action = memory.Blotted
 		}
-		places = append(places, memory.Place{Name: f.Name, What: what})
+		places = append(places, memory.Place{Name: f.Name, Action: action})
 	}
 	return places, errors.Join(err, s.Close())
 }
@@ -68,7 +69,7 @@ func forgetLogs(_ context.Context, dir string, match memory.Match, dry bool) (pl
 		}
 		held, oneErr := overwriteWords(filepath.Join(dir, e.Name()), match.Finder(), dry)
 		if held {
-			places = append(places, memory.Place{Name: e.Name(), What: memory.Blotted})
+			places = append(places, memory.Place{Name: e.Name(), Action: memory.Blotted})
 		}
 		err = errors.Join(err, oneErr)
 	}
@@ -99,8 +100,8 @@ func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err
 // forgetJobs overwrites the words in the records, reports and output of submitted jobs.
 func forgetJobs(ctx context.Context, dir string, match memory.Match, dry bool) ([]memory.Place, error) {
 	words := match.Finder()
-	ids, err := jobs.StoreIn(filepath.Dir(dir)).Forget(ctx, func(path string, dry bool) (bool, error) { return overwriteWords(path, words, dry) }, dry)
-	return placesOf(ids, memory.Blotted), err
+	ids, err := jobs.NewStore(filepath.Dir(dir)).Forget(ctx, func(path string, dry bool) (bool, error) { return overwriteWords(path, words, dry) }, dry)
+	return makePlaces(ids, memory.Blotted), err
 }
 
 // forgetNotes removes each file by an agent that holds the words. After an error it goes on with the other files.
@@ -129,12 +130,12 @@ func forgetNotes(ctx context.Context, root string, match memory.Match, dry bool)
 				continue
 			}
 			if !dry {
-				if _, err := d.Do(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
+				if _, err := d.Execute(ctx, notes.Command{Command: "delete", Path: note.Path}); err != nil {
 					all = errors.Join(all, err)
 					continue
 				}
 			}
-			places = append(places, memory.Place{Name: dir.Name() + note.Path, What: memory.Removed})
+			places = append(places, memory.Place{Name: dir.Name() + note.Path, Action: memory.Removed})
 		}
 	}
 	return places, all

@@ -28,19 +28,20 @@ const (
 func forgetTasks(_ context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	names, err := tasklog.Forget(dir, match.Finder().In, dry)
 	for _, name := range names {
-		places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Removed})
+		places = append(places, memory.Place{Name: agentName(dir) + "/" + name, Action: memory.Removed})
 	}
 	return places, err
 }
 
-// agentOf returns the agent that a folder belongs to.
-func agentOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
+// agentName returns the name of the agent that a folder of sessions or tasks belongs to.
+func agentName(dir string) string { return filepath.Base(filepath.Dir(dir)) }
 
 // maxSessionFile bounds what is read of one file of a conversation, in bytes.
 const maxSessionFile = 256 << 20
 
-// filesWith returns the names of the files in a folder that hold the words.
-func filesWith(dir string, words *memory.Finder) (names []string, err error) {
+// filesHolding returns the names of the files in a folder that hold the words. The error joins those of files that could not be read; the names of
+// the others are returned nevertheless.
+func filesHolding(dir string, words *memory.Finder) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -64,13 +65,13 @@ func filesWith(dir string, words *memory.Finder) (names []string, err error) {
 // it only lists them.
 func forgetSessions(ctx context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	words := match.Finder()
-	before, err := filesWith(dir, words)
+	before, err := filesHolding(dir, words)
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
 	if dry {
 		for _, name := range before {
-			places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Blotted})
+			places = append(places, memory.Place{Name: agentName(dir) + "/" + name, Action: memory.Blotted})
 		}
 		return places, nil
 	}
@@ -82,7 +83,7 @@ func forgetSessions(ctx context.Context, dir string, match memory.Match, dry boo
 	for _, s := range sessions {
 		changed, oneErr := forgetSession(ctx, store, s.Session, words)
 		if changed {
-			places = append(places, memory.Place{Name: agentOf(dir) + "/" + s.Session, What: memory.Blotted})
+			places = append(places, memory.Place{Name: agentName(dir) + "/" + s.Session, Action: memory.Blotted})
 		}
 		err = errors.Join(err, oneErr)
 	}
@@ -90,13 +91,13 @@ func forgetSessions(ctx context.Context, dir string, match memory.Match, dry boo
 		return places, err
 	}
 	// What is damaged, half written or too old to be opened is of no session any more.
-	left, err := filesWith(dir, words)
+	left, err := filesHolding(dir, words)
 	for _, name := range left {
 		if removeErr := os.Remove(filepath.Join(dir, name)); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
 			err = errors.Join(err, removeErr)
 			continue
 		}
-		places = append(places, memory.Place{Name: agentOf(dir) + "/" + name, What: memory.Removed})
+		places = append(places, memory.Place{Name: agentName(dir) + "/" + name, Action: memory.Removed})
 	}
 	return places, err
 }

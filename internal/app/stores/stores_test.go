@@ -50,7 +50,7 @@ func TestElsewhere(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	queue := jobs.StoreIn(state)
+	queue := jobs.NewStore(state)
 	if err := queue.Create(jobs.Record{Ref: jobs.Ref{ID: "job-1"}, Command: []string{"echo", words}, Status: jobs.Status{Phase: jobs.Ended}}); err != nil {
 		t.Fatal(err)
 	}

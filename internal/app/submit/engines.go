@@ -106,7 +106,7 @@ func openLocal(c *core.Core, o Options) (jobs.Engine, error) {
 
 // Plan implements [jobs.Engine].
 func (l *local) Plan(j *jobs.Job) (string, error) {
-	return strings.Join(append([]string{"plimsoll"}, j.Run()...), " "), nil
+	return strings.Join(append([]string{"plimsoll"}, j.RunArguments()...), " "), nil
 }
 
 // Submit implements [jobs.Engine]: it starts `plimsoll run` in the background, with the submitter's environment, as host and user are the
@@ -128,7 +128,7 @@ func (l *local) Submit(_ context.Context, j *jobs.Job) (string, error) {
 	}
 	defer out.Close()
 	defer errs.Close()
-	cmd := exec.Command(self, j.Run("--report="+filepath.Join(j.Folder, jobs.ReportName), "--quiet")...)
+	cmd := exec.Command(self, j.RunArguments("--report="+filepath.Join(j.Folder, jobs.ReportName), "--quiet")...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = j.Dir, out, errs, alone()
 	cmd.Env = append(os.Environ(), append(j.Env, runs.JobName+"="+j.ID)...)
 	if err := cmd.Start(); err != nil {

@@ -26,7 +26,7 @@ var errSlow = errors.New("no answer within " + askTime.String())
 // storeOf returns the store of jobs.
 func storeOf(c *core.Core) (*jobs.Store, error) {
 	state, err := c.Dirs.State()
-	return jobs.StoreIn(state), err
+	return jobs.NewStore(state), err
 }
 
 // Refresh asks the engines about the jobs that have not ended, and stores the answers. An engine that does not answer is a warning, and is
@@ -217,7 +217,7 @@ func attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say
 			look = time.After(0)
 		case <-look:
 			r, err := refreshed(ctx, c.Telling(func(string) {}), p.Name)
-			words := r.Status.Words()
+			words := r.Status.FullReason()
 			switch {
 			case err != nil:
 				say(err.Error())

@@ -33,7 +33,7 @@ func TestSettled(t *testing.T) {
 		"it is just handed over":       {"", nil, nil, 0, jobs.Status{Phase: jobs.Starting, Node: "n1"}},
 		"nobody hands it over no more": {"", nil, nil, time.Hour, jobs.Status{Phase: jobs.Lost, Detail: "the plimsoll that handed it over was ended before the engine had answered", Ended: now}},
 	} {
-		store := jobs.StoreIn(t.TempDir())
+		store := jobs.NewStore(t.TempDir())
 		r := jobs.Record{Ref: jobs.Ref{ID: "a", At: c.at}, Engine: "slurm", Submitted: now.Add(-c.after), Status: jobs.Status{Phase: jobs.Starting, Node: "n1"}}
 		if err := store.Create(r); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestSettled(t *testing.T) {
 
 // A job that was cancelled has ended so, also where its engine forgets it.
 func TestCancelledIsNotLost(t *testing.T) {
-	store := jobs.StoreIn(t.TempDir())
+	store := jobs.NewStore(t.TempDir())
 	r := jobs.Record{Ref: jobs.Ref{ID: "a", At: "7"}, Engine: "kubernetes", Cancelled: true}
 	if err := store.Create(r); err != nil {
 		t.Fatal(err)

@@ -199,7 +199,7 @@ func handOver(ctx context.Context, c *core.Core, p *Plan) error {
 	if err != nil {
 		return err
 	}
-	store := jobs.StoreIn(state)
+	store := jobs.NewStore(state)
 	p.record.Submitted = time.Now().UTC()
 	if err := store.Create(p.record); err != nil {
 		return err

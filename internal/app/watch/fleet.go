@@ -154,7 +154,7 @@ func addOthers(ctx context.Context, c *core.Core, o SpendOptions, sums map[strin
 	ctx, cancel := context.WithTimeout(ctx, spendTime)
 	defer cancel()
 	ids := map[string]string{key.Name: key.ID}
-	err = hosts.Days(ctx, f, key, o.Since.Local().Format(time.DateOnly), func(d *hosts.Day) {
+	err = hosts.EachDay(ctx, f, key, o.Since.Local().Format(time.DateOnly), func(d *hosts.Day) {
 		name := d.Name
 		if id, known := ids[name]; known && id != d.ID {
 			name += "~" + d.ID[:4]

@@ -115,7 +115,7 @@ func Look(o GlanceOptions) (Glance, error) {
 
 // lookNamed looks at the run with this ID. With named it may be any name of a run, for which the list is read.
 func lookNamed(state, id string, named bool) (runs.Glance, error) {
-	g, err := runs.Look(state, id)
+	g, err := runs.ReadGlance(state, id)
 	if _, unknown := errors.AsType[*runs.UnknownError](err); !unknown || !named {
 		return g, err
 	}
@@ -131,7 +131,7 @@ func lookNamed(state, id string, named bool) (runs.Glance, error) {
 	if err != nil {
 		return runs.Glance{}, err
 	}
-	return runs.Look(state, e.ID)
+	return runs.ReadGlance(state, e.ID)
 }
 
 func (s *Glance) live() bool { return s.State != NoRun && s.Ended == nil }

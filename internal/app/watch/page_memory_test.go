@@ -77,7 +77,7 @@ func TestMemoryPage(t *testing.T) {
 	record := one.Records[0]
 	found, err := m.Store.Get(t.Context(), record.ID, 0)
 	if err == nil {
-		err = m.Store.Recalled(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, found...)
+		err = m.Store.RecordUse(t.Context(), memory.Use{How: memory.UseSearch, Client: "claude"}, found...)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -64,10 +64,10 @@ const (
 const RunEventBytes = limit.Bytes(runs.MaxEvents)
 
 // StateWords puts a state, or an outcome, into the words that a person reads.
-func StateWords(state string) string { return runs.StateWords(state) }
+func StateWords(state string) string { return runs.DescribeState(state) }
 
 // SpentWords returns what was used of a limit of what a run may spend, for people.
-func SpentWords(l journal.Limit) string { return runs.SpentWords(l) }
+func SpentWords(l journal.Limit) string { return runs.FormatSpent(l) }
 
 // Sparkline draws values, one letter each, against most; 0 means against the largest of them.
 func Sparkline(values []int64, most int64) string { return runs.Sparkline(values, most) }

@@ -194,7 +194,7 @@ func openRate(app *core.Core, s config.Settings, o Options) *rate.Share {
 	}
 	share := rate.Open(dir, func(err error) { o.Warn("window.rate_queue: " + err.Error()) })
 	if hosts := app.OpenFleet(s); hosts != nil {
-		share.Join(rates.Of(hosts.Bucket(fleet.Rates)))
+		share.Join(rates.NewTeam(hosts.Bucket(fleet.Rates)))
 	}
 	return share
 }

@@ -1,6 +1,6 @@
 // Package budgets divides budgets among the hosts of a fleet.
 //
-//	book.Join(budgets.Of(f.Bucket(fleet.Budgets), hostname), project, warn)
+//	book.Join(budgets.NewTeam(f.Bucket(fleet.Budgets), hostname), project, warn)
 //
 // Each budget of a period has one key. It has how far each host may spend, and what it has spent; a host changes its own line there by a write
 // that names the revision which it replaces. All that hosts may spend never comes to more than the budget, so whoever is cut off can go on
@@ -52,8 +52,8 @@ type Team struct {
 	name  string
 }
 
-// Of returns the division that a store keeps, for a host of this name.
-func Of(s Store, name string) *Team { return &Team{s, name[:min(len(name), maxName)]} }
+// NewTeam returns the division that a store keeps, for a host of this name.
+func NewTeam(s Store, name string) *Team { return &Team{s, name[:min(len(name), maxName)]} }
 
 // A value keeps one budget in one period.
 type value struct {
@@ -72,8 +72,8 @@ type line struct {
 	Gone float64 `json:"gone,omitempty"`
 }
 
-// reserved returns what the budget has less for the others because of this host.
-func (l line) reserved() float64 { return max(l.Granted, l.Spent) - l.Gone }
+// heldFromOthers returns how much less of the budget the other hosts have because of this one.
+func (l line) heldFromOthers() float64 { return max(l.Granted, l.Spent) - l.Gone }
 
 // Key returns the key of a claim's budget.
 func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project) }
@@ -135,7 +135,7 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 			continue
 		}
 		p.Others += l.Spent - l.Gone
-		taken += l.reserved()
+		taken += l.heldFromOthers()
 		if l.Granted > l.Spent {
 			p.Hosts++
 		}
@@ -156,12 +156,12 @@ func (v *value) divide(c spend.Claim, name string) spend.Part {
 	p.Left = max(room-p.Published, 0)
 	mine.Granted = p.Published
 	v.Hosts[c.Host] = mine
-	p.Top = v.top()
+	p.Top = v.topSpenders()
 	return p
 }
 
-// top returns the mostSpenders hosts that have spent the most, largest first; hosts with the same name count as one.
-func (v *value) top() []spend.HostSpent {
+// topSpenders returns the mostSpenders hosts that have spent the most, largest first; hosts with the same name count as one.
+func (v *value) topSpenders() []spend.HostSpent {
 	byName := map[string]float64{}
 	for _, l := range v.Hosts {
 		if l.Spent > 0 {

@@ -101,7 +101,7 @@ func TestNoBudgetIsPassed(t *testing.T) {
 		teams := make([]*budgets.Team, len(hosts))
 		for i := range hosts {
 			hosts[i] = &host{id: fmt.Sprint("h", i), max: budget}
-			teams[i] = budgets.Of(store, hosts[i].id)
+			teams[i] = budgets.NewTeam(store, hosts[i].id)
 		}
 		dead := dice.IntN(len(hosts))
 		spend := func() (sum float64) {
@@ -140,7 +140,7 @@ func TestNoBudgetIsPassed(t *testing.T) {
 // A host that dies takes no more from the others than what it held in advance, and steps shrink as a budget runs out.
 func TestSteps(t *testing.T) {
 	store := &cell{}
-	team := budgets.Of(store, "a")
+	team := budgets.NewTeam(store, "a")
 	claim := spend.Claim{Budget: spend.BudgetMonth, Period: "202611", Host: "a", Max: 300, Want: 0.1}
 	p, err := team.Divide(t.Context(), claim)
 	if err != nil || p.Granted != 0.1+3 || p.Others != 0 { // a hundredth
@@ -156,11 +156,11 @@ func TestSteps(t *testing.T) {
 	}
 	// Another one with a budget of its own, which is smaller, gets nothing, and with a larger one something.
 	other := spend.Claim{Budget: spend.BudgetMonth, Period: "202611", Host: "b", Max: 200, Want: 0.1}
-	if p, _ := budgets.Of(store, "b").Divide(t.Context(), other); p.Granted != 0 || p.Others != 299 || len(p.Top) != 1 || p.Top[0] != (spend.HostSpent{Host: "a", Spent: 299}) {
+	if p, _ := budgets.NewTeam(store, "b").Divide(t.Context(), other); p.Granted != 0 || p.Others != 299 || len(p.Top) != 1 || p.Top[0] != (spend.HostSpent{Host: "a", Spent: 299}) {
 		t.Errorf("the other %+v", p)
 	}
 	other.Max = 500
-	if p, _ := budgets.Of(store, "b").Divide(t.Context(), other); p.Granted < 5 {
+	if p, _ := budgets.NewTeam(store, "b").Divide(t.Context(), other); p.Granted < 5 {
 		t.Errorf("the other %+v", p)
 	}
 	claim.Last, claim.Want, claim.Keep = true, 0, 299
@@ -174,7 +174,7 @@ func TestManyHosts(t *testing.T) {
 	store := &cell{}
 	divide := func(host int, spent, told float64, last bool) spend.Part {
 		t.Helper()
-		p, err := budgets.Of(store, strings.Repeat("n", 80)).Divide(t.Context(), spend.Claim{
+		p, err := budgets.NewTeam(store, strings.Repeat("n", 80)).Divide(t.Context(), spend.Claim{
 			Budget: spend.BudgetDay, Period: "20261129", Host: fmt.Sprintf("%016x", host), Max: 1e5, Spent: spent, Told: told, Keep: spent, Last: last,
 		})
 		if err != nil {
@@ -209,7 +209,7 @@ func TestDamage(t *testing.T) {
 	for _, text := range []string{"{", `{"hosts":{"a":{"granted":-1}}}`, `{"gone":-2}`, `{"hosts":{"a":{"granted":1,"spent":1,"gone":5}}}`, `{"hosts":{"a":{"granted":5,"spent":0,"gone":5}}}`, `{"hosts":{"a":{"granted":1e308,"spent":1e308}}}`} {
 		c := &cell{values: [][]byte{[]byte(text)}}
 		for _, look := range []bool{false, true} {
-			p, err := budgets.Of(c, "a").Divide(t.Context(), spend.Claim{Budget: "b", Host: "x", Max: 5, Want: 1, Look: look})
+			p, err := budgets.NewTeam(c, "a").Divide(t.Context(), spend.Claim{Budget: "b", Host: "x", Max: 5, Want: 1, Look: look})
 			if !errors.Is(err, fleet.ErrRefused) || p.Granted != 0 {
 				t.Errorf("%s: %+v, %v", text, p, err)
 			}
@@ -221,7 +221,7 @@ func FuzzValue(f *testing.F) {
 	f.Add([]byte(`{"hosts":{"a":{"name":"a","granted":3,"spent":2},"b":{"name":"b","granted":1,"spent":1,"gone":1}},"gone":4}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := &cell{values: [][]byte{text}}
-		p, err := budgets.Of(c, "a").Divide(t.Context(), spend.Claim{Budget: "b", Host: "x", Max: 5, Want: 1})
+		p, err := budgets.NewTeam(c, "a").Divide(t.Context(), spend.Claim{Budget: "b", Host: "x", Max: 5, Want: 1})
 		if err == nil && !(p.Granted >= 0 && p.Granted <= 5 && p.Others >= 0) {
 			t.Errorf("%q: %+v", text, p)
 		}

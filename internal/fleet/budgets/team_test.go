@@ -33,7 +33,7 @@ func newMachine(t *testing.T, name, url string) *machine {
 
 func (m *machine) book(budget spend.Budget) *spend.Book {
 	book := spend.OpenBook(m.dir, m.name+"-project", budget)
-	book.Join(budgets.Of(m.fleet.Bucket(fleet.Budgets), m.name), "project", func(error) { m.away.Add(1) })
+	book.Join(budgets.NewTeam(m.fleet.Bucket(fleet.Budgets), m.name), "project", func(error) { m.away.Add(1) })
 	return book
 }
 
@@ -158,7 +158,7 @@ func TestEnds(t *testing.T) {
 	budget := spend.Budget{Month: 10}
 	one, two := newMachine(t, "one", s.URL), newMachine(t, "two", s.URL)
 	left := func() float64 {
-		p, err := budgets.Of(two.fleet.Bucket(fleet.Budgets), "two").Divide(t.Context(), spend.Claim{
+		p, err := budgets.NewTeam(two.fleet.Bucket(fleet.Budgets), "two").Divide(t.Context(), spend.Claim{
 			Budget: spend.BudgetMonth, Period: time.Now().Format("200601"), Host: "x", Max: 10, Look: true,
 		})
 		if err != nil {

@@ -38,11 +38,11 @@ type History struct {
 
 // New opens nothing. stateDir is that of this host, whose processes share an outbox below it.
 func New(f *fleet.Fleet, stateDir string) *History {
-	return &History{bucket: f.Bucket(fleet.History), outbox: outboxBelow(stateDir)}
+	return &History{bucket: f.Bucket(fleet.History), outbox: newOutbox(stateDir)}
 }
 
-// Seen has the runs of a variant of a tool that hosts of the fleet have seen, oldest first.
-type Seen struct {
+// Observed has the runs of a variant of a tool that hosts of the fleet have observed, oldest first.
+type Observed struct {
 	// Project are those in one project, All the newest in all projects.
 	Project, All []usage.Run
 	// LeftOut counts values that no host can have written in earnest.
@@ -51,7 +51,7 @@ type Seen struct {
 
 // Read asks the fleet for the runs of a tool, those of one project and those of all, at the same time. It returns when ctx ends at the
 // latest.
-func (h *History) Read(ctx context.Context, project, tool, variant string) (s Seen, err error) {
+func (h *History) Read(ctx context.Context, project, tool, variant string) (s Observed, err error) {
 	ask := func(key, project string) (runs []usage.Run, leftOut int, err error) {
 		values, err := h.bucket.Values(ctx, key)
 		runs, leftOut = decode(values, project, tool, variant, time.Now())
@@ -64,13 +64,13 @@ func (h *History) Read(ctx context.Context, project, tool, variant string) (s Se
 	s.Project, s.LeftOut, err = ask(projectKey(project, tool, variant), project)
 	other.Wait()
 	if err = cmp.Or(err, failed); err != nil {
-		return Seen{}, err
+		return Observed{}, err
 	}
 	s.LeftOut += leftOut
 	return s, nil
 }
 
-// An observation is written under two keys, so that a reader asks for two however many projects a tool has.
+// projectKey and toolKey return the two keys of an observation, so that a reader asks for two however many projects a tool has.
 func projectKey(project, tool, variant string) string {
 	return fleet.Key("p", project, tool, variant)
 }
@@ -102,8 +102,8 @@ func decode(values []fleet.Entry, project, tool, variant string, now time.Time) 
 	return runs, leftOut
 }
 
-// Tells reports whether a run tells other hosts anything: what it spent, or a need. A question for a version would push out what a build needed.
-func Tells(r usage.Run) bool {
+// IsUseful reports whether a run tells other hosts anything: what it spent, or a need. A question for a version would push out what a build needed.
+func IsUseful(r usage.Run) bool {
 	if r.Tokens > 0 {
 		return true
 	}
@@ -111,8 +111,8 @@ func Tells(r usage.Run) bool {
 	return ok && (!s.Brief || s.Censored || s.Demand >= estimate.FirstGuess/10)
 }
 
-// ID returns the identity of a run of this host among those of all.
-func ID(run string) string {
+// RunID returns the identity of a run of this host among those of all hosts: a digest of the host's name, and the run's own id.
+func RunID(run string) string {
 	host, _ := os.Hostname()
 	sum := sha256.Sum256([]byte("plimsoll " + host))
 	return hex.EncodeToString(sum[:5]) + "/" + limit.Clip(run, 32)
@@ -140,7 +140,7 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 	var failed error
 	for {
 		var lines [][]byte
-		err := h.outbox.locked(func() error {
+		err := h.outbox.whileLocked(func() error {
 			all, dropped, err := h.outbox.readLines()
 			if err != nil {
 				return err
@@ -158,7 +158,7 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 		if err := errors.Join(failed, err); err != nil || len(lines) == 0 {
 			return len(lines), err
 		}
-		gone, failed = h.send(ctx, lines[:min(batch, len(lines))])
+		gone, failed = h.postLines(ctx, lines[:min(batch, len(lines))])
 	}
 }
 
@@ -166,13 +166,13 @@ func (h *History) Deliver(ctx context.Context) (left int, err error) {
 func (h *History) Send(ctx context.Context, o usage.Observation) error {
 	line, err := o.Encode()
 	if err == nil {
-		_, err = h.send(ctx, [][]byte{line})
+		_, err = h.postLines(ctx, [][]byte{line})
 	}
 	return err
 }
 
-// send posts lines and returns those that can be removed: they were written, or are not valid.
-func (h *History) send(ctx context.Context, lines [][]byte) (gone map[string]bool, err error) {
+// postLines posts lines and returns those that can be removed: they were written, or are not valid.
+func (h *History) postLines(ctx context.Context, lines [][]byte) (gone map[string]bool, err error) {
 	gone = map[string]bool{}
 	var posts []fleet.Post
 	var of []string

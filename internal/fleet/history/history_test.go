@@ -326,11 +326,11 @@ func TestTells(t *testing.T) {
 	} {
 		r := ok
 		c.change(&r)
-		if got := history.Tells(r); got != c.want {
+		if got := history.IsUseful(r); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if a, b := history.ID("x1"), history.ID("x2"); a == b || a != history.ID("x1") {
+	if a, b := history.RunID("x1"), history.RunID("x2"); a == b || a != history.RunID("x1") {
 		t.Error(a, b)
 	}
 }

@@ -32,7 +32,8 @@ const (
 // outbox is a file of observations that wait for the fleet: lines with a checksum, each behind a line feed. The first one is {"dropped":N} where some made room.
 type outbox struct{ path string }
 
-func outboxBelow(stateDir string) outbox {
+// newOutbox returns the outbox of a state directory, which need not exist.
+func newOutbox(stateDir string) outbox {
 	return outbox{filepath.Join(stateDir, "fleet", "outbox")}
 }
 
@@ -42,7 +43,7 @@ func (h *History) Keep(o usage.Observation) error {
 	if err != nil {
 		return err
 	}
-	return h.outbox.locked(func() error { return h.outbox.appendLine(line) })
+	return h.outbox.whileLocked(func() error { return h.outbox.appendLine(line) })
 }
 
 // Waiting returns how many observations wait in the outbox, how many were dropped since it was last empty, and its path.
@@ -51,7 +52,8 @@ func (h *History) Waiting() (n, dropped int, path string, err error) {
 	return len(lines), dropped, h.outbox.path, err
 }
 
-func (b outbox) locked(do func() error) error {
+// whileLocked calls do while no other process of this host changes the outbox. It waits for that at most lockWait.
+func (b outbox) whileLocked(do func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
 	return filelock.While(ctx, b.path+".lock", do)
@@ -102,12 +104,12 @@ func (b outbox) readLines() (lines [][]byte, dropped int, err error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxOutbox+usage.MaxObservation))
-	lines, dropped = parse(text)
+	lines, dropped = parseLines(text)
 	return lines, dropped, err
 }
 
-// parse returns the valid lines of an outbox, and how many were dropped before, according to lines that say so.
-func parse(text []byte) (lines [][]byte, dropped int) {
+// parseLines returns the valid lines of an outbox, and how many were dropped before, according to lines that say so.
+func parseLines(text []byte) (lines [][]byte, dropped int) {
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
 		line, err := store.Text(line)
 		if err != nil || len(line) == 0 || len(line) > usage.MaxObservation {

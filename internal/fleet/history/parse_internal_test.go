@@ -18,9 +18,9 @@ func FuzzOutbox(f *testing.F) {
 	f.Add(append(whole, whole[:20]...))
 	f.Add([]byte("\n\n{}\n{\"dropped\":-1}\nx\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		b := outboxBelow(t.TempDir())
-		lines, was := parse(text)
-		err := b.locked(func() error { return b.replaceLines(lines, was) })
+		b := newOutbox(t.TempDir())
+		lines, was := parseLines(text)
+		err := b.whileLocked(func() error { return b.replaceLines(lines, was) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +53,8 @@ func FuzzDecode(f *testing.F) {
 
 // A line in the outbox that no observation can be is given up, and holds up nobody.
 func TestUnreadableLines(t *testing.T) {
-	b := outboxBelow(t.TempDir())
-	if err := b.locked(func() error { return b.appendLine([]byte(`{"not":"an observation"}`)) }); err != nil {
+	b := newOutbox(t.TempDir())
+	if err := b.whileLocked(func() error { return b.appendLine([]byte(`{"not":"an observation"}`)) }); err != nil {
 		t.Fatal(err)
 	}
 	h := &History{bucket: (*fleet.Fleet)(nil).Bucket(fleet.History), outbox: b}

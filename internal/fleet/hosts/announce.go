@@ -112,6 +112,7 @@ func (a *announcer) announceUntil(ctx context.Context) {
 	}
 }
 
+// openLock opens a lock file, and makes it if it is missing. It takes no lock.
 func openLock(path string) (*os.File, error) {
 	return statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
@@ -143,17 +144,17 @@ func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return
 	}
-	r := a.Own.present()
+	r := a.Own.currentRun()
 	if text, err := json.Marshal(r); err == nil && len(text) <= maxCard {
-		_ = atomicfile.Write(a.card(r.ID), text, 0o600, atomicfile.Volatile)
+		_ = atomicfile.Write(a.cardPath(r.ID), text, 0o600, atomicfile.Volatile)
 	}
 }
 
-func (a *announcer) card(id string) string { return filepath.Join(a.dir, id+cardEnd) }
+// cardPath returns the file in which a run of this host describes itself.
+func (a *announcer) cardPath(id string) string { return filepath.Join(a.dir, id+cardEnd) }
 
-// cards returns what the runs of this host say of themselves, at most maxCards. Files of runs that have not written for cardAge are
-// removed.
-func (a *announcer) cards(now time.Time) (list []Run) {
+// readCards returns what the runs of this host say of themselves, at most maxCards. Files of runs that have not written for cardAge are removed.
+func (a *announcer) readCards(now time.Time) (list []Run) {
 	dir, err := os.Open(a.dir)
 	if err != nil {
 		return nil
@@ -175,7 +176,7 @@ func (a *announcer) cards(now time.Time) (list []Run) {
 		text, err := statefile.Read(path, maxCard)
 		var r Run
 		if err == nil && json.Unmarshal(text, &r) == nil {
-			r.tidy()
+			r.sanitize()
 			list = append(list, r)
 		}
 	}
@@ -187,10 +188,10 @@ func (a *announcer) publish(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, every-time.Second)
 	defer cancel()
 	h := Host{Time: now, Load: Load{Used: a.ended.today}}
-	list := a.cards(now)
+	list := a.readCards(now)
 	for i := range list {
-		load := loadOf(&list[i], dayOf(now))
-		h.plus(&load)
+		load := runLoad(&list[i], formatDay(now))
+		h.add(&load)
 	}
 	if r, err := a.memory.Read(); err == nil {
 		h.TotalBytes, h.AvailableBytes = int64(r.Capacity()), int64(r.Available(false).Physical)
@@ -204,7 +205,7 @@ func (a *announcer) publish(ctx context.Context, now time.Time) error {
 		_, _ = a.speaker.WriteAt([]byte("heard\n"), 0)
 	}
 	_, err := a.Fleet.Bucket(fleet.Hosts).Put(ctx, a.Key.runs(), value)
-	return errors.Join(err, a.tellSpent(ctx, now))
+	return errors.Join(err, a.publishSpent(ctx, now))
 }
 
 // publishHost writes h into the fleet's bucket of hosts, under this host's name.
@@ -223,15 +224,15 @@ func (a *announcer) hasPublished() bool {
 	return err == nil && info.Size() > 0
 }
 
-// loadOf returns the part that a running or waiting run has in the load of its host. Its use counts only if the run started today.
-func loadOf(r *Run, today string) (l Load) {
+// runLoad returns the part that a running or waiting run has in the load of its host. Its use counts only if the run started today.
+func runLoad(r *Run, today string) (l Load) {
 	switch {
 	case r.State == runs.Waiting:
 		l.Waiting, l.Oldest = 1, r.Since
 	case r.Kind == runs.KindRun:
 		l.Running = 1
 	}
-	if dayOf(r.Started) == today {
+	if formatDay(r.Started) == today {
 		l.Used = r.Used
 	}
 	return l
@@ -242,15 +243,15 @@ func loadOf(r *Run, today string) (l Load) {
 func (a *announcer) leave() {
 	spent := false
 	if a.Own != nil {
-		r := a.Own.present()
+		r := a.Own.currentRun()
 		spent = r.Tokens > 0
-		_ = os.Remove(a.card(r.ID))
+		_ = os.Remove(a.cardPath(r.ID))
 	}
 	if a.isLast() && a.isSpeaker() && (a.hasPublished() || spent) {
 		now := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), goodbyeTime)
 		defer cancel()
-		if errors.Join(a.publishHost(ctx, Host{Time: now, Left: true}), a.tellSpent(ctx, now)) == nil {
+		if errors.Join(a.publishHost(ctx, Host{Time: now, Left: true}), a.publishSpent(ctx, now)) == nil {
 			_ = a.speaker.Truncate(0)
 		}
 	}
@@ -308,11 +309,11 @@ func (o *Own) Sample(s runs.Sample) {
 	o.peak = max(o.peak, s.Charged, s.Working)
 }
 
-// present returns the present state of the run in the form that other hosts get, with long texts shortened.
-func (o *Own) present() Run {
+// currentRun returns the present state of the run in the form that other hosts get, with long texts shortened.
+func (o *Own) currentRun() Run {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r, s := &o.run.Entry, o.run.Now()
+	r, s := &o.run.Entry, o.run.NewestSample()
 	out := Run{
 		ID: r.ID, Kind: r.Kind, Parent: r.Parent, Tool: limit.Short(r.Tool, maxName), Variant: limit.Short(r.Variant, maxName), Project: limit.Short(r.Project, maxName),
 		PID: r.PID, State: r.Condition(), Since: r.StateSince, Reason: limit.Short(r.Reason, maxReason), Started: r.Started,
@@ -322,7 +323,7 @@ func (o *Own) present() Run {
 	if out.State == runs.Waiting {
 		out.Since = cmp.Or(r.StateSince, r.Started)
 	}
-	if c := o.run.Fullest(time.Now()); c.Tokens > 0 {
+	if c := o.run.FullestRequest(time.Now()); c.Tokens > 0 {
 		out.WindowTokens, out.WindowLimit = c.Tokens, c.Limit
 	}
 	for i := range r.Usage {

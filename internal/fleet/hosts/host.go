@@ -33,7 +33,7 @@ func ValidID(id string) bool {
 	return len(id) >= 8 && len(id) <= maxID && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// host and runs are the keys of the two values in [fleet.Hosts].
+// host and runs return the keys of the two values in [fleet.Hosts].
 func (k Key) host() string { return fleet.Key("host", k.ID, limit.Short(k.Name, maxName)) }
 func (k Key) runs() string { return fleet.Key("runs", k.ID, limit.Short(k.Name, maxName)) }
 
@@ -68,8 +68,8 @@ type Load struct {
 	Used
 }
 
-// plus adds the figures of x; Oldest becomes the older of both.
-func (l *Load) plus(x *Load) {
+// add adds the figures of x; Oldest becomes the older of both.
+func (l *Load) add(x *Load) {
 	l.Running, l.Waiting = l.Running+x.Running, l.Waiting+x.Waiting
 	l.TotalBytes, l.AvailableBytes = l.TotalBytes+x.TotalBytes, l.AvailableBytes+x.AvailableBytes
 	if !x.Oldest.IsZero() && (l.Oldest.IsZero() || x.Oldest.Before(l.Oldest)) {
@@ -98,7 +98,10 @@ func (u *Used) add(x *runs.Usage) {
 	u.Tokens += x.Input + x.Output
 }
 
-func (u *Used) tidy() { u.Tokens, u.Cost, u.Plan = max(0, u.Tokens), max(0, u.Cost), max(0, u.Plan) }
+// dropNegative makes negative figures 0.
+func (u *Used) dropNegative() {
+	u.Tokens, u.Cost, u.Plan = max(0, u.Tokens), max(0, u.Cost), max(0, u.Plan)
+}
 
 // Run is a live run on a host. Sizes are in bytes.
 type Run struct {
@@ -158,11 +161,11 @@ func decodeHost(value []byte, now time.Time) (*Host, error) {
 	if err := json.Unmarshal(value, h); err != nil || !ValidID(h.ID) || h.Time.IsZero() {
 		return nil, errNotOurs
 	}
-	h.Name = clean(h.Name, maxName)
+	h.Name = cleanText(h.Name, maxName)
 	h.TotalBytes, h.AvailableBytes = max(0, h.TotalBytes), max(0, h.AvailableBytes)
 	h.Running, h.Waiting, h.LeftOut = max(0, h.Running), max(0, h.Waiting), max(0, h.LeftOut)
-	h.Used.tidy()
-	h.Oldest = shift(h.Oldest, h.Time, now)
+	h.Used.dropNegative()
+	h.Oldest = shiftTime(h.Oldest, h.Time, now)
 	h.Time = now
 	return h, nil
 }
@@ -176,39 +179,39 @@ func decodeRuns(value []byte, now time.Time) (list []Run, at time.Time, err erro
 	}
 	list = t.Runs[:min(len(t.Runs), maxRuns)]
 	for i := range list {
-		list[i].tidy()
-		list[i].Started, list[i].Since = shift(list[i].Started, t.Time, now), shift(list[i].Since, t.Time, now)
+		list[i].sanitize()
+		list[i].Started, list[i].Since = shiftTime(list[i].Started, t.Time, now), shiftTime(list[i].Since, t.Time, now)
 	}
 	return list, t.Time, nil
 }
 
-// tidy cuts and cleans the texts of a run that another process wrote, and makes negative numbers 0.
-func (r *Run) tidy() {
-	r.ID, r.Parent, r.Kind, r.State = clean(r.ID, maxID), clean(r.Parent, maxID), clean(r.Kind, maxID), clean(r.State, maxID)
-	r.Tool, r.Variant, r.Project, r.Reason = clean(r.Tool, maxName), clean(r.Variant, maxName), clean(r.Project, maxName), clean(r.Reason, maxReason)
+// sanitize cuts and cleans the texts of a run that another process wrote, and makes negative numbers 0.
+func (r *Run) sanitize() {
+	r.ID, r.Parent, r.Kind, r.State = cleanText(r.ID, maxID), cleanText(r.Parent, maxID), cleanText(r.Kind, maxID), cleanText(r.State, maxID)
+	r.Tool, r.Variant, r.Project, r.Reason = cleanText(r.Tool, maxName), cleanText(r.Variant, maxName), cleanText(r.Project, maxName), cleanText(r.Reason, maxReason)
 	for _, n := range []*int64{&r.Memory, &r.Peak, &r.Limit, &r.Reservation, &r.CPUMS, &r.WindowTokens, &r.WindowLimit, &r.Compactions} {
 		*n = max(0, *n)
 	}
 	r.PID, r.Processes, r.Kills = max(0, r.PID), max(0, r.Processes), max(0, r.Kills)
-	r.Used.tidy()
+	r.Used.dropNegative()
 }
 
-// clean returns a text of another host in at most so many bytes, without what moves a terminal or turns the direction of a page.
-func clean(s string, most int) string {
-	if len(s) > most {
-		s = limit.Short(s, most)
+// cleanText returns a text of another host in at most maxBytes bytes, without what moves a terminal or turns the direction of a page.
+func cleanText(s string, maxBytes int) string {
+	if len(s) > maxBytes {
+		s = limit.Short(s, maxBytes)
 	}
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_./:") == "" {
 		return s
 	}
-	return limit.Short(printable.Name(strings.ToValidUTF8(s, "?")), most)
+	return limit.Short(printable.Name(strings.ToValidUTF8(s, "?")), maxBytes)
 }
 
 // maxAge bounds how long ago a time may be that another host tells.
 const maxAge = 10 * 365 * 24 * time.Hour
 
-// shift returns a time of a clock that showed theirs when ours showed now, as our clock would have shown it.
-func shift(t, theirs, now time.Time) time.Time {
+// shiftTime returns the time t of a clock that showed theirs when ours showed now, as our clock would have shown it.
+func shiftTime(t, theirs, now time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}

@@ -159,7 +159,7 @@ func TestSpent(t *testing.T) {
 	spend(t, state, "aaaaaaaaaaa3", "codex", 1)
 	today := time.Now().Local().Format(time.DateOnly)
 	read := func(own hosts.Key) (list []*hosts.Day) {
-		if err := hosts.Days(t.Context(), open(t, s.URL), own, today, func(d *hosts.Day) { list = append(list, d) }); err != nil {
+		if err := hosts.EachDay(t.Context(), open(t, s.URL), own, today, func(d *hosts.Day) { list = append(list, d) }); err != nil {
 			t.Fatal(err)
 		}
 		return list

@@ -41,7 +41,7 @@ func pretended(k Key, many int, now time.Time) (about, list []byte) {
 func viewAt() *View { return newView(nil, Key{"ownownown", "own"}, true) }
 
 func (v *View) told(k Key, value []byte, at time.Time) {
-	v.record(fleet.Entry{Key: k.host(), Value: value}, at)
+	v.storeValue(fleet.Entry{Key: k.host(), Value: value}, at)
 }
 
 // A host that falls silent is gone, unless it said so or the fleet was away; one that speaks again is there again.
@@ -93,7 +93,7 @@ func TestUse(t *testing.T) {
 	at := time.Now()
 	before := &Host{told: at, Runs: []Run{{ID: "a", CPUMS: 1000}, {ID: "b", CPUMS: 1000}}}
 	list := []Run{{ID: "a", CPUMS: 3500}, {ID: "b", CPUMS: 500}, {ID: "c", CPUMS: 7}}
-	useSince(before, list, at.Add(5*time.Second))
+	setCPU(before, list, at.Add(5*time.Second))
 	if list[0].CPU < 49 || list[0].CPU > 50 || list[1].CPU != -1 || list[2].CPU != -1 {
 		t.Errorf("%+v", list)
 	}
@@ -111,7 +111,7 @@ func TestBounds(t *testing.T) {
 		about, _ := pretended(k, 0, now)
 		v.told(k, about, now)
 		if i < 2*room {
-			v.record(fleet.Entry{Key: k.runs(), Value: sixty}, now)
+			v.storeValue(fleet.Entry{Key: k.runs(), Value: sixty}, now)
 		}
 	}
 	got := v.Now()

@@ -43,7 +43,7 @@ type Spent struct {
 
 // add adds the use of a run to the day, by its tool. Beyond maxTools, tools count together as one. A run without any use is not counted.
 func (d *Day) add(e *runs.Entry) {
-	name := clean(e.Tool, maxName)
+	name := cleanText(e.Tool, maxName)
 	if d.Tools[name] == nil && len(d.Tools) >= maxTools {
 		name = other
 	}
@@ -54,8 +54,8 @@ func (d *Day) add(e *runs.Entry) {
 			continue
 		}
 		asked = 1
-		u.Model, u.Upstream = clean(u.Model, maxName), clean(u.Upstream, maxName)
-		if tool.Use(u); !counted[u.Model] {
+		u.Model, u.Upstream = cleanText(u.Model, maxName), cleanText(u.Upstream, maxName)
+		if tool.AddUsage(u); !counted[u.Model] {
 			counted[u.Model] = true
 			tool.Models[u.Model]++
 		}
@@ -63,8 +63,10 @@ func (d *Day) add(e *runs.Entry) {
 	d.Runs, tool.Runs, d.Tools[name] = d.Runs+asked, tool.Runs+asked, tool
 }
 
-func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }
+// formatDay returns the local day of a time, as the days of a host are named.
+func formatDay(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
+// midnight returns the time at which the local day of t began.
 func midnight(t time.Time) time.Time {
 	y, m, d := t.Local().Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
@@ -77,9 +79,9 @@ type ended struct {
 	today Used   // by the runs of that day
 }
 
-// tellSpent tells the fleet what this host spent on each of the last maxBack days on which a run has ended since the last call. The file "spent"
-// holds the last day that is told in full: what could not be told while the fleet was away is told later.
-func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
+// publishSpent tells the fleet what this host spent on each of the last maxBack days on which a run has ended since the last call. The file "spent"
+// holds the last day that is published in full: what could not be published while the fleet was away follows later.
+func (a *announcer) publishSpent(ctx context.Context, now time.Time) error {
 	file := filepath.Join(a.State, "fleet", "spent")
 	text, _ := statefile.Read(file, 64)
 	told := strings.TrimSpace(string(text))
@@ -89,7 +91,7 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 		from = oldest
 	}
 	known := a.ended.size
-	if a.ended.day != dayOf(now) {
+	if a.ended.day != formatDay(now) {
 		known = -1
 	}
 	var days map[string]*Day
@@ -98,7 +100,7 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 		first := from
 		days = map[string]*Day{}
 		size, err = runs.AskedSince(a.State, known, from, func(e *runs.Entry) {
-			day := dayOf(e.Started)
+			day := formatDay(e.Started)
 			if days[day] == nil {
 				days[day] = &Day{Name: a.Key.Name, ID: a.Key.ID, Day: day, Tools: map[string]*Spent{}}
 			}
@@ -118,7 +120,7 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 			from = oldest
 		}
 	}
-	a.ended = ended{size: -1, day: dayOf(now)}
+	a.ended = ended{size: -1, day: formatDay(now)}
 	if today := days[a.ended.day]; today != nil {
 		for _, tool := range today.Tools {
 			for i := range tool.Usage {
@@ -127,24 +129,24 @@ func (a *announcer) tellSpent(ctx context.Context, now time.Time) error {
 		}
 	}
 	for _, d := range days {
-		if d.Day < dayOf(from) || d.Runs == 0 { // not all of that day was read
+		if d.Day < formatDay(from) || d.Runs == 0 { // not all of that day was read
 			continue
 		}
-		err = errors.Join(err, a.tellDay(ctx, d))
+		err = errors.Join(err, a.publishDay(ctx, d))
 	}
 	if err != nil {
 		return err
 	}
 	a.ended.size = size
-	if yesterday := dayOf(now.AddDate(0, 0, -1)); yesterday != told {
+	if yesterday := formatDay(now.AddDate(0, 0, -1)); yesterday != told {
 		return atomicfile.Write(file, []byte(yesterday+"\n"), 0o600, atomicfile.Volatile)
 	}
 	return nil
 }
 
-// tellDay publishes what was spent on a day, unless more runs of that day are published already: the records of old runs may have been
-// removed here.
-func (a *announcer) tellDay(ctx context.Context, d *Day) error {
+// publishDay publishes what was spent on a day, unless more runs of that day are published already: the records of old runs may have been removed
+// here.
+func (a *announcer) publishDay(ctx context.Context, d *Day) error {
 	value, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -158,9 +160,9 @@ func (a *announcer) tellDay(ctx context.Context, d *Day) error {
 	})
 }
 
-// Days calls give with what each other host spent on each day since from, until all was read or ctx ends. Texts and numbers are cleaned and
+// EachDay calls give with what each other host spent on each day since from, until all was read or ctx ends. Texts and numbers are cleaned and
 // bounded. If not all could be read it returns [fleet.ErrAway].
-func Days(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*Day)) error {
+func EachDay(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*Day)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := false
@@ -191,21 +193,21 @@ func decodeDay(value []byte) (*Day, error) {
 		return nil, errNotOurs
 	}
 	tools := d.Tools
-	d.Name, d.Runs, d.Tools = clean(d.Name, maxName), max(0, d.Runs), map[string]*Spent{}
+	d.Name, d.Runs, d.Tools = cleanText(d.Name, maxName), max(0, d.Runs), map[string]*Spent{}
 	for name, t := range tools {
 		if len(d.Tools) > maxTools || t == nil {
 			continue
 		}
 		kept := &Spent{Runs: max(0, t.Runs), Models: map[string]int{}}
 		for _, u := range t.Usage {
-			u.Model, u.Upstream, u.Cost = clean(u.Model, maxName), clean(u.Upstream, maxName), max(0, u.Cost)
+			u.Model, u.Upstream, u.Cost = cleanText(u.Model, maxName), cleanText(u.Upstream, maxName), max(0, u.Cost)
 			for _, n := range []*int64{&u.Input, &u.Cached, &u.Written, &u.Hour, &u.Output, &u.Reasoning, &u.Guessed, &u.Unpriced} {
 				*n = max(0, *n)
 			}
-			kept.Use(u)
+			kept.AddUsage(u)
 			kept.Models[u.Model] = max(0, t.Models[u.Model])
 		}
-		d.Tools[clean(name, maxName)] = kept
+		d.Tools[cleanText(name, maxName)] = kept
 	}
 	return d, nil
 }

@@ -38,10 +38,10 @@ type Now struct {
 	LeftOut int
 }
 
-// Sum returns what the others carry together.
-func (n *Now) Sum() (l Load) {
+// TotalLoad returns what the other hosts carry together.
+func (n *Now) TotalLoad() (l Load) {
 	for _, h := range n.Hosts {
-		l.plus(&h.Load)
+		l.add(&h.Load)
 	}
 	return l
 }
@@ -64,6 +64,7 @@ type View struct {
 	ready   chan struct{} // closed once there is something to show
 }
 
+// newView returns a view that follows nothing yet.
 func newView(f *fleet.Fleet, own Key, runs bool) *View {
 	return &View{
 		fleet: f, own: own, runs: runs, hosts: map[string]*Host{}, gone: map[string]*Host{}, leftOut: map[string]bool{},
@@ -80,7 +81,7 @@ func Open(f *fleet.Fleet, own Key, runs bool) *View {
 	return v
 }
 
-// Close ends it; nil is none.
+// Close ends the view. It may be called on nil.
 func (v *View) Close() {
 	if v != nil {
 		v.end()
@@ -109,16 +110,16 @@ func (v *View) Now() Now {
 	if now.Own != nil && (now.Own.Left || time.Since(now.Own.Time) > silent) {
 		now.Own = nil
 	}
-	now.Hosts = labelled(v.hosts)
+	now.Hosts = copyLabelled(v.hosts)
 	slices.SortFunc(now.Hosts, func(a, b *Host) int { return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(a.ID, b.ID)) })
-	now.Gone = labelled(v.gone)
+	now.Gone = copyLabelled(v.gone)
 	slices.SortFunc(now.Gone, func(a, b *Host) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
 	now.LeftOut = len(v.leftOut)
 	return now
 }
 
-// labelled returns copies of hosts with labels: the name, and a part of the ID if several have that name or it is empty.
-func labelled(hosts map[string]*Host) []*Host {
+// copyLabelled returns copies of hosts with labels: the name, and a part of the ID if several have that name or it is empty.
+func copyLabelled(hosts map[string]*Host) []*Host {
 	named := map[string]int{}
 	for _, h := range hosts {
 		named[h.Name]++
@@ -171,15 +172,15 @@ func (v *View) follow(ctx context.Context) {
 	}
 	for {
 		err := v.fleet.Bucket(fleet.Hosts).Watch(ctx, pattern, func(e fleet.Entry, ready bool) {
-			v.noteAnswer(nil, ready)
+			v.setAnswer(nil, ready)
 			if !ready {
-				v.record(e, time.Now())
+				v.storeValue(e, time.Now())
 			}
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		v.noteAnswer(err, false)
+		v.setAnswer(err, false)
 		select {
 		case <-ctx.Done():
 			return
@@ -188,9 +189,9 @@ func (v *View) follow(ctx context.Context) {
 	}
 }
 
-// noteAnswer records whether the fleet answers, err being why not, and since when. ready says that all present values were read. The first
-// call with an error or with ready wakes those that wait for the view.
-func (v *View) noteAnswer(err error, ready bool) {
+// setAnswer records whether the fleet answers, err being why not, and since when. ready says that all present values were read. The first call with
+// an error or with ready wakes those that wait for the view.
+func (v *View) setAnswer(err error, ready bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.now.Since.IsZero() || (err == nil) != (v.now.Away == nil) {
@@ -202,9 +203,9 @@ func (v *View) noteAnswer(err error, ready bool) {
 	}
 }
 
-// record records one value of the bucket: the state of a host, or its runs. A host that says it has left is removed; hosts and runs beyond the
+// storeValue stores one value of the bucket: the state of a host, or its runs. A host that says it has left is removed; hosts and runs beyond the
 // bounds are left out and counted.
-func (v *View) record(e fleet.Entry, now time.Time) {
+func (v *View) storeValue(e fleet.Entry, now time.Time) {
 	kind, id, ok := strings.Cut(e.Key, ".")
 	if !ok || e.Gone { // one that has aged out is gone when it is silent
 		return
@@ -218,7 +219,7 @@ func (v *View) record(e fleet.Entry, now time.Time) {
 		if err != nil {
 			return
 		}
-		useSince(before, list, told)
+		setCPU(before, list, told)
 		delete(v.leftOut, id)
 		if v.held-len(before.Runs)+len(list) > maxHeld {
 			list, v.leftOut[id] = nil, true
@@ -250,8 +251,8 @@ func (v *View) record(e fleet.Entry, now time.Time) {
 	}
 }
 
-// useSince sets the CPU use of each run, in percent, since the host's message before; -1 if the run was not in that.
-func useSince(before *Host, list []Run, told time.Time) {
+// setCPU sets the CPU use of each run, in percent, since the host's message before; -1 if the run was not in that.
+func setCPU(before *Host, list []Run, told time.Time) {
 	took := told.Sub(before.told)
 	was := make(map[string]int64, len(before.Runs))
 	for i := range before.Runs {

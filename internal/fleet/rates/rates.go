@@ -1,6 +1,6 @@
 // Package rates divides what providers let through among the hosts of a fleet.
 //
-//	share.Join(rates.Of(f.Bucket(fleet.Rates)))
+//	share.Join(rates.NewTeam(f.Bucket(fleet.Rates)))
 //
 // What is left of an allowance every host reads in the provider's answers, with the use of all others in it. What no answer tells is how many
 // wait elsewhere: that is kept here, a key for each login and model, by digest, while there is a queue. A host then goes on with its part of
@@ -31,8 +31,8 @@ type Store interface {
 // Team is the division of allowances among the hosts of a fleet.
 type Team struct{ store Store }
 
-// Of returns the division that a store keeps.
-func Of(s Store) *Team { return &Team{s} }
+// NewTeam returns the division that a store keeps.
+func NewTeam(s Store) *Team { return &Team{s} }
 
 // A value keeps who has a queue for one allowance.
 type value struct {
@@ -49,8 +49,8 @@ type queue struct {
 	At   int64 `json:"at"`
 }
 
-// Part publishes how many runs of a host wait in the queue of an allowance, and returns the host's part of all that wait, 0 to 1. Hosts
-// that have not called for a while do not count.
+// Part publishes how many runs of a host wait in the queue of an allowance, and returns the host's part of all that wait, 0 to 1. Hosts that have not
+// called for a while do not count, and beyond maxHosts a host is not counted by the others. runs must not be 0.
 func (t *Team) Part(ctx context.Context, allowance, host string, runs int) (part float64, err error) {
 	err = t.store.Change(ctx, fleet.Key(allowance), func(e fleet.Entry) ([]byte, error) {
 		var v value

@@ -14,7 +14,7 @@ func TestPart(t *testing.T) {
 	f := fleet.New(fleet.Options{URL: natsserver.Start(t).URL})
 	defer f.Close()
 	bucket := f.Bucket(fleet.Rates)
-	team := rates.Of(bucket)
+	team := rates.NewTeam(bucket)
 	for _, ask := range []struct {
 		allowance, host string
 		runs            int
@@ -53,7 +53,7 @@ func (c *clocked) Change(_ context.Context, _ string, change func(fleet.Entry) (
 // A host that has said nothing for a while has no queue any more, by the server's clock whatever its own says.
 func TestSilentHosts(t *testing.T) {
 	c := &clocked{now: time.Unix(1e9, 0)}
-	team := rates.Of(c)
+	team := rates.NewTeam(c)
 	part := func(host string, runs int) float64 {
 		t.Helper()
 		p, err := team.Part(t.Context(), "k", host, runs)
@@ -78,7 +78,7 @@ func FuzzPart(f *testing.F) {
 	f.Add([]byte(`{"hosts":{"a":{"runs":3,"at":5}}}`))
 	f.Add([]byte(`{"hosts":{"a":{"runs":-3,"at":9223372036854775807}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := rates.Of(&clocked{value: text, stored: time.Unix(0, 0)}).Part(t.Context(), "k", "x", 2)
+		got, err := rates.NewTeam(&clocked{value: text, stored: time.Unix(0, 0)}).Part(t.Context(), "k", "x", 2)
 		if err != nil || !(got > 0 && got <= 1) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}

@@ -85,8 +85,8 @@ func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	l.ended, l.end = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
-	if err := l.checkStore(ctx); err != nil {
-		_ = l.noteFailure(err)
+	if err := l.pingStore(ctx); err != nil {
+		_ = l.handleFailure(err)
 	}
 	return l, nil
 }
@@ -99,15 +99,16 @@ func (l *Logs) Close() {
 	}
 }
 
+// mac returns the HMAC of a text under a key.
 func (l *Logs) mac(key []byte, text string) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(text))
 	return h.Sum(nil)
 }
 
-// Name returns the key of a value: its kind, and a digest of what it is of that nobody can make without the secret.
-func (l *Logs) Name(kind, of string) string {
-	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind+"\x00"+of)[:16]))
+// Name returns the key of a value: its kind, and a digest of its subject that nobody can make without the secret.
+func (l *Logs) Name(kind, subject string) string {
+	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind+"\x00"+subject)[:16]))
 }
 
 // Get returns a value with its revision; nil and 0 if there is none. A value that cannot be decrypted is nil with its revision, and a
@@ -121,7 +122,7 @@ func (l *Logs) Get(ctx context.Context, name string) (value []byte, revision uin
 	case errors.Is(err, fleet.ErrNone):
 		return nil, 0, nil
 	case err != nil:
-		return nil, 0, l.noteFailure(err)
+		return nil, 0, l.handleFailure(err)
 	}
 	value, err = l.unseal(name, e.Value)
 	if err != nil {
@@ -142,7 +143,7 @@ func (l *Logs) Put(ctx context.Context, name string, value []byte, revision uint
 	case errors.Is(err, fleet.ErrConflict):
 		return 0, nil
 	case err != nil:
-		return 0, l.noteFailure(err)
+		return 0, l.handleFailure(err)
 	}
 	return next, nil
 }
@@ -160,6 +161,7 @@ func (l *Logs) cipher(name string) cipher.AEAD {
 	return gcm
 }
 
+// seal encrypts a value so that it can be read under this name only.
 func (l *Logs) seal(name string, value []byte) []byte {
 	c := l.cipher(name)
 	out := make([]byte, 1+c.NonceSize(), 1+c.NonceSize()+len(value)+c.Overhead())
@@ -179,15 +181,16 @@ func (l *Logs) unseal(name string, sealed []byte) ([]byte, error) {
 	return value, err
 }
 
+// isAway reports whether the store did not answer the last time, and has not been seen to answer since.
 func (l *Logs) isAway() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.away
 }
 
-// noteFailure returns err. If it says that the store is away or refuses, failed also warns once, marks the store as away, and begins to ask in
-// the background whether it is back. An error because the caller has gone says nothing of the store.
-func (l *Logs) noteFailure(err error) error {
+// handleFailure returns err. If it says that the store is away or refuses, handleFailure also warns once, marks the store as away, and begins to ask
+// in the background whether it is back. An error because the caller has gone says nothing of the store.
+func (l *Logs) handleFailure(err error) error {
 	if !errors.Is(err, fleet.ErrAway) && !errors.Is(err, fleet.ErrRefused) || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -215,7 +218,7 @@ func (l *Logs) probe() {
 		case <-every.C:
 		}
 		ctx, cancel := context.WithTimeout(l.ended, probeWait)
-		err := l.checkStore(ctx)
+		err := l.pingStore(ctx)
 		cancel()
 		if err == nil {
 			l.mu.Lock()
@@ -226,8 +229,8 @@ func (l *Logs) probe() {
 	}
 }
 
-// checkStore returns why the store does not answer.
-func (l *Logs) checkStore(ctx context.Context) error {
+// pingStore returns why the store does not answer, nil if it does.
+func (l *Logs) pingStore(ctx context.Context) error {
 	_, err := l.bucket.Get(ctx, l.Name("log", ""))
 	if errors.Is(err, fleet.ErrNone) {
 		return nil

@@ -45,17 +45,18 @@ func (c *Cluster) Path(version string, parts ...string) string {
 	return path
 }
 
-// Get reads an object or a list. into may be nil.
+// Get reads an object or a list, and decodes it into into unless that is nil.
 func (c *Cluster) Get(ctx context.Context, path string, query url.Values, into any) error {
 	return c.call(ctx, http.MethodGet, path, query, nil, into)
 }
 
-// Create makes an object. A server that was busy is asked again; otherwise who calls finds out whether it was made.
+// Create makes an object, and decodes the answer into into unless that is nil. A server that was busy is asked again; after any other failure the
+// caller finds out whether the object was made.
 func (c *Cluster) Create(ctx context.Context, path string, object, into any) error {
 	return c.call(ctx, http.MethodPost, path, url.Values{"fieldManager": {"plimsoll"}}, object, into)
 }
 
-// Delete removes an object.
+// Delete removes an object. options is its DeleteOptions, nil for none.
 func (c *Cluster) Delete(ctx context.Context, path string, options any) error {
 	return c.call(ctx, http.MethodDelete, path, nil, options, nil)
 }
@@ -72,7 +73,7 @@ func (c *Cluster) Version(ctx context.Context, group string) (string, error) {
 		PreferredVersion struct{ GroupVersion string }
 	}
 	err := c.Get(ctx, "/apis/"+url.PathEscape(group), nil, &answer)
-	if StatusOf(err) == http.StatusNotFound {
+	if HTTPStatus(err) == http.StatusNotFound {
 		return "", nil
 	}
 	return answer.PreferredVersion.GroupVersion, err
@@ -129,14 +130,14 @@ func (c *Cluster) send(ctx context.Context, method, path string, query url.Value
 			wait = max(wait, 0)
 			_ = answer.Body.Close()
 		}
-		again := e.Status == http.StatusTooManyRequests || method == http.MethodGet && Transient(e)
-		if e.Status == http.StatusUnauthorized && !renewed && c.secret.refused() {
+		again := e.Status == http.StatusTooManyRequests || method == http.MethodGet && IsTransient(e)
+		if e.Status == http.StatusUnauthorized && !renewed && c.secret.invalidate() {
 			renewed = true
 			c.http.CloseIdleConnections() // they were made with the certificate that is refused
 			try--                         // the next one is the first with another credential
 			continue
 		}
-		if !again || try == len(c.Waits) || Pause(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.Waits[try])) != nil {
+		if !again || try == len(c.Waits) || Sleep(ctx, max(time.Duration(min(wait, longestWait))*time.Second, c.Waits[try])) != nil {
 			return nil, e
 		}
 	}
@@ -167,8 +168,8 @@ func (c *Cluster) sendOnce(ctx context.Context, method, path string, query url.V
 	return c.http.Do(r)
 }
 
-// Pause waits, or until ctx ends.
-func Pause(ctx context.Context, d time.Duration) error {
+// Sleep waits for d or until ctx ends, and returns the error of ctx.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -188,22 +189,22 @@ type Error struct {
 
 func (e *Error) Error() string { return e.text }
 
-// StatusOf returns the HTTP status of an [Error], else 0.
-func StatusOf(err error) int {
+// HTTPStatus returns the HTTP status of an [Error], else 0.
+func HTTPStatus(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
 	}
 	return 0
 }
 
-// Transient says that the same call may succeed later: the server was busy, had a fault or was not there.
-func Transient(err error) bool {
+// IsTransient reports whether the same call may succeed later: the server was busy, had a fault or was not there.
+func IsTransient(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && !e.lasting && (e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= 500)
 }
 
-// Uncertain says that the server may have done what it was asked to.
-func Uncertain(err error) bool {
+// MayHaveActed reports whether the server may have done what it was asked to, although the call failed.
+func MayHaveActed(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status >= 500 || e.Status == 0 && !e.unsent)
 }
@@ -237,7 +238,7 @@ func (c *Cluster) refusalError(method, path string, answer *http.Response) *Erro
 	message := fmt.Sprintf("it answers with status %d", answer.StatusCode)
 	var said struct{ Kind, Message string }
 	if json.Unmarshal(text, &said) == nil && said.Kind == "Status" && said.Message != "" {
-		message = clean(said.Message, 1<<10)
+		message = cleanLine(said.Message, 1<<10)
 	}
 	hint := ""
 	for _, h := range hints {
@@ -252,15 +253,15 @@ func (c *Cluster) refusalError(method, path string, answer *http.Response) *Erro
 // replaced by the names of this cluster.
 func (c *Cluster) newError(method, path string, e Error, message, hint string) *Error {
 	verb := map[string]string{http.MethodGet: "show", http.MethodPost: "create", http.MethodDelete: "delete"}[method]
-	e.text = fmt.Sprintf("Kubernetes (context %s) does not %s %s: %s", printable.Name(c.Context), verb, subject(path), message)
+	e.text = fmt.Sprintf("Kubernetes (context %s) does not %s %s: %s", printable.Name(c.Context), verb, describePath(path), message)
 	if hint != "" {
 		e.text += "; " + strings.NewReplacer("USER", fmt.Sprintf("%q", printable.Name(c.user.name)), "CONTEXT", c.Context, "HOST", c.server.Host).Replace(hint)
 	}
 	return &e
 }
 
-// subject returns a path of the API in words, such as "jobs in namespace agents".
-func subject(path string) string {
+// describePath returns a path of the API in words, such as "jobs in namespace agents".
+func describePath(path string) string {
 	what, _ := url.PathUnescape(path)
 	if _, within, ok := strings.Cut(what, "/namespaces/"); ok {
 		namespace, resource, _ := strings.Cut(within, "/")
@@ -275,17 +276,17 @@ func (c *Cluster) transportError(ctx context.Context, method, path string, err e
 	if u, ok := errors.AsType[*url.Error](err); ok { // its text has the whole address
 		err = u.Err
 	}
-	message, hint := clean(err.Error(), 1<<10), ""
+	message, hint := cleanLine(err.Error(), 1<<10), ""
 	name, isName := errors.AsType[*net.DNSError](err)
 	dial, isDial := errors.AsType[*net.OpError](err)
-	unsent, lasting := is[*tls.CertificateVerificationError](err) || is[*noCredential](err), true
+	unsent, lasting := isError[*tls.CertificateVerificationError](err) || isError[*noCredential](err), true
 	switch {
-	case errors.Is(ctx.Err(), context.Canceled), is[*noCredential](err):
+	case errors.Is(ctx.Err(), context.Canceled), isError[*noCredential](err):
 	case ctx.Err() != nil:
 		message, hint = c.server.Host+": "+context.Cause(ctx).Error(), "look whether the cluster is up and reached from here"
-	case is[x509.UnknownAuthorityError](err):
+	case isError[x509.UnknownAuthorityError](err):
 		hint = "certificate-authority in the kubeconfig is another one: fetch the kubeconfig again"
-	case is[x509.HostnameError](err):
+	case isError[x509.HostnameError](err):
 		hint = "set tls-server-name in the kubeconfig to a name that the certificate has"
 	case isName:
 		hint, lasting = "look at server in the kubeconfig", !name.IsTemporary
@@ -296,7 +297,8 @@ func (c *Cluster) transportError(ctx context.Context, method, path string, err e
 	return c.newError(method, path, Error{lasting: lasting, unsent: unsent}, message, hint)
 }
 
-func is[T error](err error) bool {
+// isError reports whether an error is or wraps one of type T.
+func isError[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }

@@ -141,8 +141,8 @@ func TestRefusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.HasPrefix(err.Error(), "Kubernetes (context test) does not create jobs in namespace agents: ") {
 			t.Errorf("%d: %v; want %q", x.code, err, x.want)
 		}
-		if StatusOf(err) != x.code || strings.ContainsAny(err.Error(), "\n\x1b") || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("status %d of %q", StatusOf(err), err)
+		if HTTPStatus(err) != x.code || strings.ContainsAny(err.Error(), "\n\x1b") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("status %d of %q", HTTPStatus(err), err)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestBounds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Get(ctx, "/x", nil, nil); err == nil || Transient(err) || !Uncertain(err) {
+	if err := c.Get(ctx, "/x", nil, nil); err == nil || IsTransient(err) || !MayHaveActed(err) {
 		t.Errorf("a call that was given up: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestSilence(t *testing.T) {
 	_, config := serve(t, "{token: t}", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no answer while you waited"))
 	defer cancel()
-	if err := open(t, config).Get(ctx, "/x", nil, nil); err == nil || !strings.Contains(err.Error(), ": no answer while you waited; look whether") || Transient(err) || !Uncertain(err) {
+	if err := open(t, config).Get(ctx, "/x", nil, nil); err == nil || !strings.Contains(err.Error(), ": no answer while you waited; look whether") || IsTransient(err) || !MayHaveActed(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -236,7 +236,7 @@ func TestConnections(t *testing.T) {
 		config[:end] + ", tls-server-name: elsewhere.invalid" + config[end:]: "set tls-server-name",
 		strings.Replace(config, s.URL, "https://127.0.0.1:1", 1):             "is up and reached from here",
 	} {
-		if err := open(t, text).Create(t.Context(), "/x", 1, nil); err == nil || !strings.Contains(err.Error(), want) || asked.Load() > 0 || Uncertain(err) {
+		if err := open(t, text).Create(t.Context(), "/x", 1, nil); err == nil || !strings.Contains(err.Error(), want) || asked.Load() > 0 || MayHaveActed(err) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -386,7 +386,7 @@ func TestExecPlugin(t *testing.T) {
 	refused.Store("n-2")
 	ask("n-3") // it was refused
 	refused.Store("n-")
-	if err := c.Get(t.Context(), "/x", nil, nil); StatusOf(err) != http.StatusUnauthorized {
+	if err := c.Get(t.Context(), "/x", nil, nil); HTTPStatus(err) != http.StatusUnauthorized {
 		t.Errorf("%v", err)
 	}
 	if calls, _ := os.ReadFile(count); len(calls) != 4 { // once more, and not for ever
@@ -438,7 +438,7 @@ func TestExecPluginHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no answer while you waited"))
 	defer cancel()
 	err := open(t, config).Create(ctx, "/x", 1, nil)
-	if err == nil || !strings.Contains(err.Error(), "the program sleep of the kubeconfig, which gives the credential, has not ended: no answer while you waited") || Uncertain(err) {
+	if err == nil || !strings.Contains(err.Error(), "the program sleep of the kubeconfig, which gives the credential, has not ended: no answer while you waited") || MayHaveActed(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -472,9 +472,9 @@ func TestExecPluginIsToldOfTheCluster(t *testing.T) {
 func TestPath(t *testing.T) {
 	agents := &Cluster{Namespace: "agents"}
 	for got, want := range map[string]string{
-		agents.Path("v1", "pods"):                     "/api/v1/namespaces/agents/pods",
-		agents.Path("batch/v1", "jobs", "x/../y?z"):   "/apis/batch/v1/namespaces/agents/jobs/x%2F..%2Fy%3Fz",
-		subject("/apis/batch/v1/namespaces/a/jobs/x"): "jobs/x in namespace a",
+		agents.Path("v1", "pods"):                          "/api/v1/namespaces/agents/pods",
+		agents.Path("batch/v1", "jobs", "x/../y?z"):        "/apis/batch/v1/namespaces/agents/jobs/x%2F..%2Fy%3Fz",
+		describePath("/apis/batch/v1/namespaces/a/jobs/x"): "jobs/x in namespace a",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -497,7 +497,7 @@ func FuzzAnswer(f *testing.F) {
 		if status < 200 || status > 599 {
 			return
 		}
-		at, _ := serverOf("https://fuzz.example")
+		at, _ := parseServer("https://fuzz.example")
 		secret, _ := newCredential(userEntry{}, clusterEntry{})
 		c := &Cluster{Context: "fuzz", server: at, secret: secret, http: &http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

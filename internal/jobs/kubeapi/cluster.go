@@ -75,7 +75,7 @@ func Open(context, namespace string) (*Cluster, error) {
 	if c.secret, err = newCredential(c.user, c.cluster); err != nil {
 		return nil, fmt.Errorf("user %q of the kubeconfig: %w", c.user.name, err)
 	}
-	if c.server, err = serverOf(c.cluster.Server); err == nil {
+	if c.server, err = parseServer(c.cluster.Server); err == nil {
 		c.http.Transport, err = newTransport(c.cluster, c.secret)
 	}
 	if err != nil {
@@ -87,9 +87,9 @@ func Open(context, namespace string) (*Cluster, error) {
 // Host is the address of the API server, without a path.
 func (c *Cluster) Host() string { return c.server.Host }
 
-// serverOf parses the address of an API server. Plain HTTP is an error unless the server is on this machine, where kubectl proxy listens;
-// so is a password in the address.
-func serverOf(text string) (*url.URL, error) {
+// parseServer parses the address of an API server. Plain HTTP is an error unless the server is on this machine, where kubectl proxy listens; so is a
+// password in the address.
+func parseServer(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, errors.New("server is not the address of an API server; write it as in https://10.0.0.1:6443")
@@ -287,15 +287,15 @@ func (k *kubeconfig) cluster(context string) (*Cluster, error) {
 	if context == "" {
 		return nil, fmt.Errorf("the kubeconfig names no current context; choose one of: %s", there)
 	}
-	of, ok := entryNamed(k.Contexts, context)
+	of, ok := findEntry(k.Contexts, context)
 	if !ok {
 		return nil, fmt.Errorf("the kubeconfig has no context %q; there is %s", printable.Name(context), there)
 	}
-	cluster, ok := entryNamed(k.Clusters, of.Context.Cluster)
+	cluster, ok := findEntry(k.Clusters, of.Context.Cluster)
 	if !ok {
 		return nil, fmt.Errorf("context %q of the kubeconfig names the cluster %q, which is not in it", printable.Name(context), printable.Name(of.Context.Cluster))
 	}
-	user, ok := entryNamed(k.Users, of.Context.User)
+	user, ok := findEntry(k.Users, of.Context.User)
 	if !ok && of.Context.User != "" {
 		return nil, fmt.Errorf("context %q of the kubeconfig names the user %q, who is not in it", printable.Name(context), printable.Name(of.Context.User))
 	}
@@ -303,7 +303,8 @@ func (k *kubeconfig) cluster(context string) (*Cluster, error) {
 	return &Cluster{Context: context, Namespace: of.Context.Namespace, cluster: cluster.Cluster, user: user.User}, nil
 }
 
-func entryNamed(list []entry, name string) (entry, bool) {
+// findEntry returns the first entry with a name; false if there is none.
+func findEntry(list []entry, name string) (entry, bool) {
 	if i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name }); i >= 0 {
 		return list[i], true
 	}

@@ -157,6 +157,6 @@ func FuzzKubeconfig(f *testing.F) {
 		if at.Context == "" || context != "" && at.Context != context {
 			t.Errorf("asked for %q, chose %q", context, at.Context)
 		}
-		_, _ = serverOf(at.cluster.Server)
+		_, _ = parseServer(at.cluster.Server)
 	})
 }

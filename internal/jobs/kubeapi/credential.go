@@ -69,7 +69,7 @@ func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	kept := proof{token: u.Token}
 	if cert != nil || key != nil {
 		var err error
-		if kept.cert, err = pairOf(cert, key); err != nil {
+		if kept.cert, err = parsePair(cert, key); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +99,8 @@ func newCredential(u userEntry, cluster clusterEntry) (*credential, error) {
 	return c, nil
 }
 
-func pairOf(cert, key []byte) (*tls.Certificate, error) {
+// parsePair returns a client certificate with its key, both PEM.
+func parsePair(cert, key []byte) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, errors.New("its client certificate and key are no PEM, or do not go together; both are needed")
@@ -140,8 +141,8 @@ func (c *credential) token(ctx context.Context) (string, error) {
 	return next.token, err
 }
 
-// refused says that the server has refused what is kept. The result is true where another try may bring another credential.
-func (c *credential) refused() bool {
+// invalidate drops the credential that the server has refused. It returns true where another try may bring another one.
+func (c *credential) invalidate() bool {
 	if c.renew == nil {
 		return false
 	}
@@ -227,7 +228,7 @@ func (e *execEntry) runPlugin(ctx context.Context, env []string) (got proof, err
 	case ctx.Err() != nil:
 		return fail("has not ended: %w; log in with it, and try again", context.Cause(ctx))
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return fail("is not there: %s", clean(cmp.Or(e.InstallHint, "install it"), maxSaid))
+		return fail("is not there: %s", cleanLine(cmp.Or(e.InstallHint, "install it"), maxSaid))
 	case err != nil:
 		return fail("failed (%w): %s", err, said)
 	case json.Unmarshal(printed, &answer) != nil || answer.Kind != "ExecCredential":
@@ -239,7 +240,7 @@ func (e *execEntry) runPlugin(ctx context.Context, env []string) (got proof, err
 	}
 	got.token = s.Token
 	if s.ClientCertificateData != "" {
-		if got.cert, err = pairOf([]byte(s.ClientCertificateData), []byte(s.ClientKeyData)); err != nil {
+		if got.cert, err = parsePair([]byte(s.ClientCertificateData), []byte(s.ClientKeyData)); err != nil {
 			return fail("gave a certificate that cannot be used")
 		}
 	}
@@ -261,11 +262,11 @@ func Output(cmd *exec.Cmd, maxBytes int) (printed []byte, said string, err error
 	if err = cmd.Run(); err == nil && out.Cut() {
 		err = ErrTooMuch
 	}
-	return out.Bytes(), clean(errs.String(), maxSaid), err
+	return out.Bytes(), cleanLine(errs.String(), maxSaid), err
 }
 
-// clean makes text of others one line that may be shown, without what may be a credential.
-func clean(text string, maxBytes int) string {
+// cleanLine makes text of others one line that may be shown, without what may be a credential.
+func cleanLine(text string, maxBytes int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(limit.Clip(text, 4*maxBytes), "")), " ")
 	return limit.Short(printable.Name(secrets.Text(text)), maxBytes)
 }

@@ -62,7 +62,7 @@ var _ jobs.Engine = (*Engine)(nil)
 
 // New returns the engine. Nothing is asked of a cluster yet.
 func New(o Options) *Engine {
-	return &Engine{o: o, pause: kubeapi.Pause, open: map[[2]string]*kubeapi.Cluster{}}
+	return &Engine{o: o, pause: kubeapi.Sleep, open: map[[2]string]*kubeapi.Cluster{}}
 }
 
 // cluster returns the client for a context and a namespace, and opens it on first use.
@@ -82,22 +82,23 @@ func (e *Engine) cluster(context, namespace string) (c *kubeapi.Cluster, err err
 // place tells where a job is; as text it is [jobs.Ref].At. The context comes last, because only its name may have a slash.
 type place struct{ namespace, uid, host, context string }
 
+// String returns the place as parsePlace reads it.
 func (p place) String() string {
 	return strings.Join([]string{p.namespace, p.uid, p.host, p.context}, "/")
 }
 
-// placeOf returns the place of a job, the zero value where its text names none.
-func placeOf(ref jobs.Ref) (p place) {
+// parsePlace returns the place of a job, the zero value where its text names none.
+func parsePlace(ref jobs.Ref) (p place) {
 	if parts := strings.SplitN(ref.At, "/", 4); len(parts) == 4 {
 		p = place{parts[0], parts[1], parts[2], parts[3]}
 	}
 	return p
 }
 
-// clusterOf returns the client for the namespace that a job is in. It is an error if the context now leads to another server: there the job
-// would seem to be lost.
-func (e *Engine) clusterOf(ref jobs.Ref) (*kubeapi.Cluster, error) {
-	at := placeOf(ref)
+// jobCluster returns the client for the namespace that a job is in. It is an error if the context now leads to another server: there the job would
+// seem to be lost.
+func (e *Engine) jobCluster(ref jobs.Ref) (*kubeapi.Cluster, error) {
+	at := parsePlace(ref)
 	if at.namespace == "" {
 		return nil, fmt.Errorf("what is kept of job %s names no place in a cluster", ref.ID)
 	}
@@ -129,7 +130,7 @@ func (e *Engine) Plan(j *jobs.Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Job %s in namespace %s of context %s, in %s: plimsoll %s", j.ID, c.Namespace, c.Context, e.o.Image, strings.Join(j.Run(), " ")), nil
+	return fmt.Sprintf("Job %s in namespace %s of context %s, in %s: plimsoll %s", j.ID, c.Namespace, c.Context, e.o.Image, strings.Join(j.RunArguments(), " ")), nil
 }
 
 // Submit creates the Job and a Secret with its variables and its work directory. If that fails, or its outcome is not known, it removes
@@ -150,7 +151,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	secret, err := secretOf(j, w)
+	secret, err := secretValues(j, w)
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +163,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 	var made job
 	err = c.Create(ctx, c.Path("batch/v1", "jobs"), e.manifest(j, w, nonce), &made)
 	at.uid = made.Metadata.UID
-	if err != nil && !kubeapi.Uncertain(err) {
+	if err != nil && !kubeapi.MayHaveActed(err) {
 		return "", err
 	}
 	if err == nil && len(secret) > 0 {
@@ -182,9 +183,9 @@ func removeSubmitted(ctx context.Context, c *kubeapi.Cluster, name, nonce string
 	var there job
 	err := c.Get(ctx, c.Path("batch/v1", "jobs", name), nil, &there)
 	if err == nil && there.Metadata.Annotations[nonceKey] == nonce {
-		err = remove(ctx, c, name, there.Metadata.UID)
+		err = deleteJob(ctx, c, name, there.Metadata.UID)
 	}
-	if err != nil && kubeapi.StatusOf(err) != http.StatusNotFound {
+	if err != nil && kubeapi.HTTPStatus(err) != http.StatusNotFound {
 		return fmt.Errorf("job %s may be left in namespace %s: kubectl delete job %s removes it (%w)", name, c.Namespace, name, err)
 	}
 	return nil
@@ -192,18 +193,19 @@ func removeSubmitted(ctx context.Context, c *kubeapi.Cluster, name, nonce string
 
 // Cancel deletes the Job, with its pods and its Secret. If the Job is gone already it does nothing.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
-	c, err := e.clusterOf(ref)
+	c, err := e.jobCluster(ref)
 	if err != nil {
 		return err
 	}
-	err = remove(ctx, c, ref.ID, placeOf(ref).uid)
-	if s := kubeapi.StatusOf(err); s == http.StatusNotFound || s == http.StatusConflict { // it has gone, or another has its name
+	err = deleteJob(ctx, c, ref.ID, parsePlace(ref).uid)
+	if s := kubeapi.HTTPStatus(err); s == http.StatusNotFound || s == http.StatusConflict { // it has gone, or another has its name
 		return nil
 	}
 	return err
 }
 
-func remove(ctx context.Context, c *kubeapi.Cluster, name, uid string) error {
+// deleteJob deletes a Job with its pods. A Job of the same name with another uid stays, and is an error.
+func deleteJob(ctx context.Context, c *kubeapi.Cluster, name, uid string) error {
 	return c.Delete(ctx, c.Path("batch/v1", "jobs", name), object{
 		"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background", "preconditions": object{"uid": uid},
 	})

@@ -35,9 +35,9 @@ const (
 // object is one of the API's, before it is JSON.
 type object = map[string]any
 
-// secretOf returns the content of the job's Secret by key: the archive of the work directory and the variables, which nobody must read in
-// the description of the pod. It is an error if they are too large for one.
-func secretOf(j *jobs.Job, w work) (map[string][]byte, error) {
+// secretValues returns the content of the job's Secret by key: the archive of the work directory and the variables, which nobody must read in the
+// description of the pod. It is an error if they are too large for one.
+func secretValues(j *jobs.Job, w work) (map[string][]byte, error) {
 	values, size := map[string][]byte{}, len(w.archive)
 	if w.archive != nil {
 		values[archiveKey] = w.archive
@@ -61,6 +61,7 @@ func secretManifest(values map[string][]byte, name, uid string) object {
 	}
 }
 
+// labels returns the labels of all objects of a job.
 func labels(name string) object {
 	return object{labelKey: name, "app.kubernetes.io/managed-by": "plimsoll"}
 }
@@ -76,14 +77,14 @@ func (e *Engine) manifest(j *jobs.Job, w work, nonce string) object {
 		"spec": object{
 			"backoffLimit": j.Retries, "ttlSecondsAfterFinished": kept.Seconds(),
 			"podReplacementPolicy": "Failed", // never two of one agent at a time
-			"template":             object{"metadata": object{"labels": labels(j.ID)}, "spec": e.pod(j, w)},
+			"template":             object{"metadata": object{"labels": labels(j.ID)}, "spec": e.podSpec(j, w)},
 		},
 	}
 }
 
-// pod returns the specification of the job's pod: init containers that copy plimsoll in and fill the work directory, and the container that runs the
-// command under plimsoll.
-func (e *Engine) pod(j *jobs.Job, w work) object {
+// podSpec returns the specification of the job's pod: init containers that copy plimsoll in and fill the work directory, and the container that runs
+// the command under plimsoll.
+func (e *Engine) podSpec(j *jobs.Job, w work) object {
 	flags := []string{"--report=" + reportFile}
 	if j.Time > 0 && !slices.ContainsFunc(j.Flags, func(f string) bool { return strings.HasPrefix(f, "--time-max") }) {
 		flags = append(flags, "--time-max="+j.Time.String())
@@ -95,12 +96,12 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 	}
 	requests, limits := object{}, object{}
 	if j.Memory > 0 {
-		requests["memory"] = quantity(j.Memory)
+		requests["memory"] = formatQuantity(j.Memory)
 		env = append(env, object{"name": "PLIMSOLL_RESOURCES_RESERVATION", "valueFrom": object{"resourceFieldRef": object{"resource": "requests.memory"}}})
 	}
 	if j.MemoryLimit > 0 {
 		// A run keeps its own limit below the container's by as much, or the kubelet would have all of it killed together.
-		limits["memory"] = quantity(max(j.MemoryLimit, j.Memory) + max(j.MemoryLimit/31+1, 16*limit.MiB))
+		limits["memory"] = formatQuantity(max(j.MemoryLimit, j.Memory) + max(j.MemoryLimit/31+1, 16*limit.MiB))
 	}
 	if j.CPUs > 0 {
 		requests["cpu"] = fmt.Sprintf("%.0fm", math.Ceil(j.CPUs*1000))
@@ -137,7 +138,7 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 			filling = append(filling, object{"name": "archive", "mountPath": archiveDir, "readOnly": true})
 		}
 		inits = append(inits, object{
-			"name": "work", "image": e.o.Image, "command": literal(w.command), "workingDir": workDir, "env": env[:1], "envFrom": from,
+			"name": "work", "image": e.o.Image, "command": escapeWords(w.command), "workingDir": workDir, "env": env[:1], "envFrom": from,
 			"resources": resources, "securityContext": restricted, "volumeMounts": filling, "terminationMessagePolicy": "FallbackToLogsOnError",
 		})
 	}
@@ -149,7 +150,7 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 			"seccompProfile": object{"type": "RuntimeDefault"},
 		},
 		"containers": []object{{
-			"name": agentName, "image": e.o.Image, "command": literal(append([]string{binDir + "/plimsoll"}, j.Run(flags...)...)), "workingDir": w.dir,
+			"name": agentName, "image": e.o.Image, "command": escapeWords(append([]string{binDir + "/plimsoll"}, j.RunArguments(flags...)...)), "workingDir": w.dir,
 			"env": env, "envFrom": from, "resources": resources, "securityContext": restricted,
 			"terminationMessagePath": reportFile, "terminationMessagePolicy": "FallbackToLogsOnError",
 			"volumeMounts": append(mounts, object{"name": "plimsoll-bin", "mountPath": binDir, "readOnly": true}),
@@ -162,15 +163,15 @@ func (e *Engine) pod(j *jobs.Job, w work) object {
 	return pod
 }
 
-// literal keeps the kubelet from reading $(NAME) and $$ in the words of a command.
-func literal(words []string) (out []string) {
+// escapeWords returns the words of a command so that the kubelet reads no $(NAME) and $$ in them.
+func escapeWords(words []string) (out []string) {
 	for _, word := range words {
 		out = append(out, strings.ReplaceAll(word, "$", "$$"))
 	}
 	return out
 }
 
-// quantity writes bytes as Kubernetes does, in whole MiB.
-func quantity(b limit.Bytes) string {
+// formatQuantity writes bytes as Kubernetes does, in whole MiB, rounded up.
+func formatQuantity(b limit.Bytes) string {
 	return fmt.Sprintf("%dMi", (b+limit.MiB-1)/limit.MiB)
 }

@@ -33,13 +33,13 @@ const (
 // Output copies the log of a job's pod to out, and that of the next pod if the job is tried again, until the job has ended. A pod has one
 // stream, so errs gets nothing. After failures that may pass it tries again, at most maxFailures times in a row.
 func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) error {
-	c, err := e.clusterOf(ref)
+	c, err := e.jobCluster(ref)
 	if err != nil {
 		return err
 	}
 	l := &follower{out: out}
 	for failures := 0; ; {
-		ended, err := e.follow(ctx, c, ref, l)
+		ended, err := e.followOnce(ctx, c, ref, l)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -47,7 +47,7 @@ func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) err
 			return nil
 		case err == nil:
 			failures = 0
-		case failures == maxFailures || !kubeapi.Transient(err):
+		case failures == maxFailures || !kubeapi.IsTransient(err):
 			return err
 		default:
 			failures++
@@ -56,9 +56,9 @@ func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, _ io.Writer) err
 	}
 }
 
-// follow asks once for the state of a job, copies the log of its newest pod, and waits for a change. ended is true once the job has ended
-// and all of its log was copied. The job is asked before its pods, so that none can begin and end in between.
-func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l *follower) (ended bool, err error) {
+// followOnce asks once for the state of a job, copies the log of its newest pod, and waits for a change. ended is true once the job has ended and all
+// of its log was copied. The job is asked before its pods, so that none can begin and end in between.
+func (e *Engine) followOnce(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l *follower) (ended bool, err error) {
 	answers := map[string]jobs.Status{}
 	pods, err := readStatus(ctx, c, []jobs.Ref{ref}, answers)
 	if err != nil {
@@ -71,13 +71,13 @@ func (e *Engine) follow(ctx context.Context, c *kubeapi.Cluster, ref jobs.Ref, l
 	started, over, whole := false, false, false
 	if len(pods.Items) > 0 {
 		p := &pods.Items[0]
-		agent := p.agent().State
+		agent := p.agentContainer().State
 		over = agent.Terminated != nil
 		if started = over || agent.Running != nil; started {
 			if l.uid != p.Metadata.UID {
 				*l = follower{uid: p.Metadata.UID, out: l.out, copied: map[int64]int{}}
 			}
-			if whole, err = l.follow(ctx, c, p.Metadata.Name, over); err != nil {
+			if whole, err = l.copyLog(ctx, c, p.Metadata.Name, over); err != nil {
 				return false, err
 			}
 		}
@@ -116,13 +116,13 @@ type follower struct {
 	newest int64         // of those times
 }
 
-// follow copies the log of a pod from where the last call stopped. whole is true if the container had ended before, which ended says, and
-// all of its log was copied.
-func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) (whole bool, err error) {
+// copyLog copies the log of a pod from where the last call stopped. ended says whether the container had ended before; complete is true if so, and if
+// all of its log was copied. A log that cannot be read yet is no error.
+func (l *follower) copyLog(ctx context.Context, c *kubeapi.Cluster, name string, ended bool) (complete bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, streamTime)
 	defer cancel()
 	stream, err := c.Stream(bounded, c.Path("v1", "pods", name, "log"), l.query())
-	switch s := kubeapi.StatusOf(err); {
+	switch s := kubeapi.HTTPStatus(err); {
 	case s == http.StatusNotFound: // the pod has gone, or has no such container yet
 		return ended, nil
 	case s == http.StatusBadRequest, bounded.Err() != nil && ctx.Err() == nil: // the container is not there yet, or has nothing to say
@@ -131,11 +131,11 @@ func (l *follower) follow(ctx context.Context, c *kubeapi.Cluster, name string, 
 		return false, err
 	}
 	defer stream.Close()
-	broken, err := l.copy(stream)
+	broken, err := l.copyLines(stream)
 	return ended && !broken, err
 }
 
-// query asks for the log from its beginning, or from where it may go on.
+// query returns the parameters that ask for the log from its beginning, or from a little before the newest line that was copied.
 func (l *follower) query() url.Values {
 	query := url.Values{"container": {agentName}, "follow": {"true"}, "timestamps": {"true"}}
 	if l.newest != 0 {
@@ -144,9 +144,9 @@ func (l *follower) query() url.Values {
 	return query
 }
 
-// copy copies the lines of a log without their times, until the stream ends; bytes that an earlier call has copied are skipped. broken is
-// true if the stream ended in another way than at its end; err is that of the writer.
-func (l *follower) copy(stream io.Reader) (broken bool, err error) {
+// copyLines copies the lines of a log without their times, until the stream ends; bytes that an earlier call has copied are skipped. broken is true
+// if the stream ended in another way than at its end; err is that of the writer.
+func (l *follower) copyLines(stream io.Reader) (broken bool, err error) {
 	skip := maps.Clone(l.copied)
 	r := bufio.NewReaderSize(stream, maxPiece)
 	var of int64 // the time of the line that is being read, 0 before it is known

@@ -67,7 +67,7 @@ func TestLogIsWholeAfterCuts(t *testing.T) {
 				if n < len(text) {
 					stream = cut{strings.NewReader(text[:n])}
 				}
-				broken, err := l.copy(stream)
+				broken, err := l.copyLines(stream)
 				if err != nil || broken != (n < len(text)) {
 					t.Fatalf("cut at %d: broken %v, %v", n, broken, err)
 				}
@@ -85,11 +85,11 @@ func TestLongLineIsCopiedInPieces(t *testing.T) {
 	for _, n := range []int{maxPiece, 2*maxPiece + 5, 3*maxPiece + 21} {
 		var got bytes.Buffer
 		l := &follower{out: &got, copied: map[int64]int{}}
-		_, _ = l.copy(cut{strings.NewReader(text[:n])})
+		_, _ = l.copyLines(cut{strings.NewReader(text[:n])})
 		if held := n - got.Len(); held > maxPiece {
 			t.Errorf("%d bytes are held", held)
 		}
-		_, _ = l.copy(strings.NewReader(text))
+		_, _ = l.copyLines(strings.NewReader(text))
 		if got.String() != long+"\nnext\n" {
 			t.Errorf("cut at %d: %d bytes", n, got.Len())
 		}
@@ -104,13 +104,13 @@ func TestTimesOfALongLogAreForgotten(t *testing.T) {
 		fmt.Fprintf(&text, "%s %d\n", at.Add(time.Duration(n)*time.Millisecond).Format(time.RFC3339Nano), n)
 	}
 	l := &follower{out: &got, copied: map[int64]int{}}
-	if broken, err := l.copy(strings.NewReader(text.String())); broken || err != nil || len(l.copied) > maxMoments+1 {
+	if broken, err := l.copyLines(strings.NewReader(text.String())); broken || err != nil || len(l.copied) > maxMoments+1 {
 		t.Errorf("%v, %v, %d times are kept", broken, err, len(l.copied))
 	}
 	since, _ := time.Parse(time.RFC3339, l.query().Get("sinceTime"))
 	again := text.String()[strings.Index(text.String(), since.Format(time.RFC3339Nano)):]
 	before := got.Len()
-	if _, err := l.copy(strings.NewReader(again + "2026-11-29T10:01:00Z more\n")); err != nil || got.String()[before:] != "more\n" {
+	if _, err := l.copyLines(strings.NewReader(again + "2026-11-29T10:01:00Z more\n")); err != nil || got.String()[before:] != "more\n" {
 		t.Errorf("%v, and %.200q came again", err, got.String()[before:])
 	}
 }
@@ -252,8 +252,8 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte("2026-11-29T10:00:00Z\n\n x\n"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
 		l := &follower{out: io.Discard, copied: map[int64]int{}}
-		_, _ = l.copy(cut{bytes.NewReader(text[:max(0, min(n, len(text)))])})
-		if _, err := l.copy(bytes.NewReader(text)); err != nil {
+		_, _ = l.copyLines(cut{bytes.NewReader(text[:max(0, min(n, len(text)))])})
+		if _, err := l.copyLines(bytes.NewReader(text)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -100,21 +100,22 @@ type (
 	}
 )
 
-func conditionOf(all []condition, kind, status string) *condition {
+// findCondition returns the first condition of a type with a status ("True", "False"); nil if there is none.
+func findCondition(all []condition, kind, status string) *condition {
 	if i := slices.IndexFunc(all, func(c condition) bool { return c.Type == kind && c.Status == status }); i >= 0 {
 		return &all[i]
 	}
 	return nil
 }
 
-// agent returns the state of the container that runs the command; the zero value if there is none yet.
-func (p *pod) agent() (agent container) {
+// agentContainer returns the state of the container that runs the command; the zero value if there is none yet.
+func (p *pod) agentContainer() (found container) {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == agentName {
-			agent = c
+			found = c
 		}
 	}
-	return agent
+	return found
 }
 
 // Status implements [jobs.Engine]. Jobs that are gone from the cluster have no entry in the answer. The error joins those of all clusters;
@@ -123,7 +124,7 @@ func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.S
 	answers, places := map[string]jobs.Status{}, map[*kubeapi.Cluster][]jobs.Ref{}
 	var failed error
 	for _, ref := range refs {
-		c, err := e.clusterOf(ref)
+		c, err := e.jobCluster(ref)
 		if failed = errors.Join(failed, err); err == nil {
 			places[c] = append(places[c], ref)
 		}
@@ -157,7 +158,7 @@ func readStatus(ctx context.Context, c *kubeapi.Cluster, refs []jobs.Ref, answer
 	sorting.StableBy(pods.Items, func(a, b pod) int { return b.Metadata.CreationTimestamp.Compare(a.Metadata.CreationTimestamp) })
 	more := &causes{Cluster: c}
 	for _, ref := range refs {
-		i := slices.IndexFunc(all.Items, func(j job) bool { return j.Metadata.Name == ref.ID && j.Metadata.UID == placeOf(ref).uid })
+		i := slices.IndexFunc(all.Items, func(j job) bool { return j.Metadata.Name == ref.ID && j.Metadata.UID == parsePlace(ref).uid })
 		if i < 0 { // another one may have its name
 			continue
 		}
@@ -183,7 +184,7 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 		s = p.status()
 	}
 	var why condition
-	switch complete, failed := conditionOf(j.Status.Conditions, "Complete", "True"), conditionOf(j.Status.Conditions, "Failed", "True"); {
+	switch complete, failed := findCondition(j.Status.Conditions, "Complete", "True"), findCondition(j.Status.Conditions, "Failed", "True"); {
 	case complete != nil && s.Phase != jobs.Ended: // its pod has gone meanwhile
 		s = jobs.Status{Phase: jobs.Ended, Reason: cmp.Or(complete.Reason, complete.Type), Started: j.Status.StartTime, Ended: j.Status.CompletionTime}
 	case failed != nil && s.Phase != jobs.Ended:
@@ -206,7 +207,7 @@ func (j *job) status(ctx context.Context, p *pod, more *causes) (s jobs.Status, 
 // code.
 func (p *pod) status() jobs.Status {
 	s := jobs.Status{Phase: jobs.Queued, Node: p.Spec.NodeName}
-	why, agent, unplaced := p.Status.condition, p.agent().State, conditionOf(p.Status.Conditions, "PodScheduled", "False")
+	why, agent, unplaced := p.Status.condition, p.agentContainer().State, findCondition(p.Status.Conditions, "PodScheduled", "False")
 	switch {
 	case agent.Terminated != nil:
 		t := agent.Terminated
@@ -240,7 +241,7 @@ func (p *pod) status() jobs.Status {
 			}
 		}
 	}
-	if disrupted := conditionOf(p.Status.Conditions, "DisruptionTarget", "True"); disrupted != nil {
+	if disrupted := findCondition(p.Status.Conditions, "DisruptionTarget", "True"); disrupted != nil {
 		why = *disrupted
 	}
 	s.Reason, s.Detail = why.Reason, why.Message
@@ -255,10 +256,10 @@ type causes struct {
 	warnings, workloads map[string]condition
 }
 
-// getOptional asks for what tells more. What may not be read tells nothing.
+// getOptional is Get for what only explains a status: if it may not be read, into stays as it is and there is no error.
 func getOptional(ctx context.Context, c *kubeapi.Cluster, path string, query url.Values, into any) error {
 	err := c.Get(ctx, path, query, into)
-	if kubeapi.StatusOf(err) == http.StatusForbidden {
+	if kubeapi.HTTPStatus(err) == http.StatusForbidden {
 		return nil
 	}
 	return err
@@ -296,7 +297,7 @@ func (in *causes) suspended(ctx context.Context, uid string) (condition, error) 
 		in.workloads = map[string]condition{}
 		for _, l := range all.Items {
 			all := l.Status.Conditions
-			if c := cmp.Or(conditionOf(all, "Evicted", "True"), conditionOf(all, "QuotaReserved", "False"), conditionOf(all, "Admitted", "False")); c != nil {
+			if c := cmp.Or(findCondition(all, "Evicted", "True"), findCondition(all, "QuotaReserved", "False"), findCondition(all, "Admitted", "False")); c != nil {
 				in.workloads[l.Metadata.Labels[kueueGroup+"/job-uid"]] = *c
 			}
 		}
@@ -316,7 +317,7 @@ func checkQueue(ctx context.Context, c *kubeapi.Cluster, queue string) error {
 	if err == nil {
 		err = getOptional(ctx, c, c.Path(version, "localqueues", queue), nil, nil)
 	}
-	if kubeapi.StatusOf(err) == http.StatusNotFound {
+	if kubeapi.HTTPStatus(err) == http.StatusNotFound {
 		return fmt.Errorf("there is no queue %q in namespace %s; kubectl get localqueues lists them", printable.Name(queue), c.Namespace)
 	}
 	return err

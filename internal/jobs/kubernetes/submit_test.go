@@ -293,7 +293,7 @@ func TestArchiveWithoutGit(t *testing.T) {
 		t.Skip(err)
 	}
 	fifo(t, filepath.Join(dir, "pipe"))
-	body, err := archiveOf(t.Context(), dir)
+	body, err := packDir(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestArchiveWithoutGit(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := archiveOf(ctx, dir); err == nil {
+	if _, err := packDir(ctx, dir); err == nil {
 		t.Error("it goes on after its end")
 	}
 }
@@ -333,7 +333,7 @@ func TestArchiveOfARepositoryThatCannotBeRead(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{dir, inside} {
-		if _, err := archiveOf(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "else everything would travel") {
+		if _, err := packDir(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "else everything would travel") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -346,7 +346,7 @@ func TestCommit(t *testing.T) {
 	run(t, dir, "git", "commit", "-q", "--allow-empty", "-m", "one")
 	refused := func(want string) {
 		t.Helper()
-		if _, _, err := commitOf(t.Context(), dir, []string{"git.example.com"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if _, _, err := fetchableCommit(t.Context(), dir, []string{"git.example.com"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
@@ -363,7 +363,7 @@ func TestCommit(t *testing.T) {
 		"https://git.example.com/te am/'; rm -rf /; repo": "https://git.example.com/te%20am/%27;%20rm%20-rf%20/;%20repo",
 	} {
 		run(t, dir, "git", "remote", "set-url", "origin", remote)
-		address, hash, err := commitOf(t.Context(), dir, []string{"git.example.com"})
+		address, hash, err := fetchableCommit(t.Context(), dir, []string{"git.example.com"})
 		if err != nil || address != want || len(hash) != 40 {
 			t.Errorf("%s is %q at %q, %v", remote, address, hash, err)
 		}

@@ -55,10 +55,10 @@ func (e *Engine) prepareWork(ctx context.Context, dir string) (work, error) {
 	case isClaim && validClaim().MatchString(claim):
 		return work{dir: workDir, claim: claim}, nil
 	case e.o.Work == "archive":
-		body, err := archiveOf(ctx, dir)
+		body, err := packDir(ctx, dir)
 		return work{dir: workDir, archive: body, command: []string{"tar", "-xzf", archiveDir + "/" + archiveKey}}, err
 	case e.o.Work == "commit":
-		address, hash, err := commitOf(ctx, dir, e.o.Hosts)
+		address, hash, err := fetchableCommit(ctx, dir, e.o.Hosts)
 		return work{dir: workDir + "/src", command: []string{"sh", "-c", fetchScript, "sh", address, hash}}, err
 	}
 	return work{}, fmt.Errorf("--work %q is unknown; there are archive, commit and claim:NAME", printable.Name(limit.Short(e.o.Work, 80)))
@@ -70,14 +70,14 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	defer cancel()
 	text, _, err := kubeapi.Output(exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...), maxNames)
 	if errors.Is(err, kubeapi.ErrTooMuch) {
-		err = tooLarge(dir, limit.Bytes(maxNames).Human()+" of names")
+		err = tooLargeError(dir, limit.Bytes(maxNames).Human()+" of names")
 	}
 	return strings.TrimRight(string(text), "\n"), err
 }
 
-// commitOf returns the commit that is checked out in dir and the HTTPS address that it can be fetched from. It is an error if there are
+// fetchableCommit returns the commit that is checked out in dir and the HTTPS address that it can be fetched from. It is an error if there are
 // uncommitted changes, if no remote has the commit, or if origin is on a host that is not in hosts.
-func commitOf(ctx context.Context, dir string, hosts []string) (address, hash string, err error) {
+func fetchableCommit(ctx context.Context, dir string, hosts []string) (address, hash string, err error) {
 	hash, err = git(ctx, dir, "rev-parse", "--verify", "HEAD")
 	if err != nil {
 		return "", "", fmt.Errorf("--work commit needs a git repository with a commit, and %s is none", printable.Name(dir))
@@ -104,12 +104,13 @@ func commitOf(ctx context.Context, dir string, hosts []string) (address, hash st
 	return (&url.URL{Scheme: "https", Host: u.Host, Path: u.Path}).String(), hash, nil
 }
 
-func tooLarge(dir, what string) error {
+// tooLargeError returns the error of a directory that does not fit into a Secret. what says how large it is.
+func tooLargeError(dir, what string) error {
 	return fmt.Errorf("%s is too large to travel in a Secret (%s); use --work commit or claim:NAME", printable.Name(dir), what)
 }
 
-// bounded refuses what would be too much in all, and ends with ctx.
-type bounded struct {
+// boundedWriter writes at most left bytes more, and nothing once ctx has ended.
+type boundedWriter struct {
 	io.Writer
 
 	ctx  context.Context
@@ -118,7 +119,7 @@ type bounded struct {
 }
 
 // Write fails with b.full when more is written than fits, and when the context has ended.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedWriter) Write(p []byte) (int, error) {
 	if b.left -= len(p); b.left < 0 {
 		return 0, b.full
 	}
@@ -128,17 +129,17 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Writer.Write(p)
 }
 
-// archiveOf returns a compressed archive of a directory: of what git tracks or would add in a repository, else of everything. It fails as soon
-// as the archive is too large.
-func archiveOf(ctx context.Context, dir string) ([]byte, error) {
+// packDir returns a compressed archive of a directory: of what git tracks or would add in a repository, else of everything. It fails as
+// soon as the archive is too large.
+func packDir(ctx context.Context, dir string) ([]byte, error) {
 	root, err := statefile.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	var out bytes.Buffer
-	zip := gzip.NewWriter(&bounded{&out, ctx, maxSecret, tooLarge(dir, "more than "+limit.Bytes(maxSecret).Human()+" compressed")})
-	to := tar.NewWriter(&bounded{zip, ctx, maxUnpacked, tooLarge(dir, "more than "+limit.Bytes(maxUnpacked).Human())})
+	zip := gzip.NewWriter(&boundedWriter{&out, ctx, maxSecret, tooLargeError(dir, "more than "+limit.Bytes(maxSecret).Human()+" compressed")})
+	to := tar.NewWriter(&boundedWriter{zip, ctx, maxUnpacked, tooLargeError(dir, "more than "+limit.Bytes(maxUnpacked).Human())})
 	names, err := git(ctx, dir, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
 	switch {
 	case err == nil:

@@ -61,7 +61,7 @@ func Workloads(ctx context.Context, c *kubeapi.Cluster, name string, told func(s
 		for page := 0; version != ""; page++ { // else the cluster does not have it
 			var all list[job]
 			err := c.Get(ctx, c.Path(version, k.plural), query, &all)
-			if kubeapi.StatusOf(err) == http.StatusForbidden {
+			if kubeapi.HTTPStatus(err) == http.StatusForbidden {
 				last = err
 				told(err.Error())
 				break
@@ -102,12 +102,12 @@ func (o *job) workload(kind string) (w Workload, ok bool) {
 	for _, t := range []*template{&o.Spec.Template, &o.Spec.PodTemplate, &o.Spec.JobTemplate.Spec.Template} {
 		named := cmp.Or(t.Metadata.Annotations[ToolKey], o.Metadata.Annotations[ToolKey])
 		for i, c := range t.Spec.Containers {
-			command := behindRun(slices.Concat(c.Command, c.Args))
+			command := commandOfRun(slices.Concat(c.Command, c.Args))
 			if named != "" && (len(t.Spec.Containers) == 1 || command != nil || c.Name == t.Metadata.Annotations["kubectl.kubernetes.io/default-container"]) {
 				command = []string{named}
 			}
 			if command != nil {
-				request, most := memoryOf(c.Resources, "requests"), memoryOf(c.Resources, "limits")
+				request, most := parseMemory(c.Resources, "requests"), parseMemory(c.Resources, "limits")
 				return Workload{Container: c.Name, Command: command, Request: request, Limit: most, resources: c.Resources, index: i}, true
 			}
 		}
@@ -115,8 +115,8 @@ func (o *job) workload(kind string) (w Workload, ok bool) {
 	return w, false
 }
 
-// behindRun returns COMMAND of `plimsoll run … -- COMMAND`; nil for any other command.
-func behindRun(words []string) []string {
+// commandOfRun returns COMMAND of `plimsoll run … -- COMMAND`; nil for any other command.
+func commandOfRun(words []string) []string {
 	at := slices.IndexFunc(words, func(word string) bool { return path.Base(word) == "plimsoll" })
 	if at < 0 || at+1 == len(words) || words[at+1] != "run" {
 		return nil
@@ -128,9 +128,9 @@ func behindRun(words []string) []string {
 	return words[at+end+1:]
 }
 
-// memoryOf returns the memory of requests or limits, which JSON may have as a number or a text.
-func memoryOf(resources object, of string) limit.Bytes {
-	list, _ := resources[of].(object)
+// parseMemory returns the memory under "requests" or "limits", which JSON may have as a number or a text; 0 if there is none.
+func parseMemory(resources object, key string) limit.Bytes {
+	list, _ := resources[key].(object)
 	return parseQuantity(fmt.Sprint(list["memory"]))
 }
 
@@ -162,7 +162,7 @@ func (w *Workload) Patch(request, most limit.Bytes) (patch map[string]any, comma
 		list := object{}
 		old, _ := resources[of].(map[string]any)
 		maps.Copy(list, old)
-		list["memory"] = quantity(b)
+		list["memory"] = formatQuantity(b)
 		resources[of] = list
 	}
 	spec := object{"template": object{"spec": object{"containers": []object{{"name": w.Container, "resources": resources}}}}}

@@ -50,8 +50,8 @@ const (
 	margin = 64 * limit.MiB
 )
 
-// around returns the memory of a job whose run has this limit.
-func around(run limit.Bytes) limit.Bytes { return run + max(margin, run/30) }
+// jobMemory returns the memory that a job asks Slurm for whose run has this limit.
+func jobMemory(runLimit limit.Bytes) limit.Bytes { return runLimit + max(margin, runLimit/30) }
 
 // runCommand runs one of Slurm's commands with this standard input and returns its output. The error has what the command said.
 func runCommand(ctx context.Context, input, name string, args ...string) (string, error) {
@@ -86,6 +86,7 @@ var (
 	chosen  = lazy.Regexp(`^(SLURM_(CONF|CLUSTERS|JWT)|SBATCH_(PARTITION|ACCOUNT|QOS|RESERVATION|CONSTRAINT|CLUSTERS))=`)
 )
 
+// environ returns the variables with which Slurm's commands run: all but those of Slurm that would change what is asked for.
 func environ(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(e string) bool { return ofSlurm().MatchString(e) && !chosen().MatchString(e) })
 }
@@ -94,10 +95,10 @@ func environ(all []string) []string {
 func sbatchArguments(j *jobs.Job) []string {
 	args := []string{
 		"--parsable", "--job-name=" + j.ID, "--export=NONE", "--nodes=1", "--ntasks=1", "--chdir=" + j.Dir, "--open-mode=append",
-		"--output=" + pattern(filepath.Join(j.Folder, jobs.OutName)), "--error=" + pattern(filepath.Join(j.Folder, jobs.ErrName)),
+		"--output=" + escapePattern(filepath.Join(j.Folder, jobs.OutName)), "--error=" + escapePattern(filepath.Join(j.Folder, jobs.ErrName)),
 	}
 	if j.MemoryLimit > 0 {
-		args = append(args, fmt.Sprintf("--mem=%dM", (around(j.MemoryLimit)+limit.MiB-1)/limit.MiB))
+		args = append(args, fmt.Sprintf("--mem=%dM", (jobMemory(j.MemoryLimit)+limit.MiB-1)/limit.MiB))
 	}
 	if j.CPUs > 0 {
 		args = append(args, fmt.Sprintf("--cpus-per-task=%d", max(1, int(math.Ceil(j.CPUs)))))
@@ -119,12 +120,12 @@ func sbatchArguments(j *jobs.Job) []string {
 	return append(args, map[bool]string{true: "--requeue", false: "--no-requeue"}[j.Retries > 0])
 }
 
-// pattern writes a path so that sbatch puts nothing in place of its parts.
-func pattern(path string) string { return strings.ReplaceAll(path, "%", "%%") }
+// escapePattern writes a path so that sbatch puts nothing in place of its parts.
+func escapePattern(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
 // Plan implements [jobs.Engine].
 func (e *Engine) Plan(j *jobs.Job) (string, error) {
-	return "sbatch " + strings.Join(append(sbatchArguments(j), "…", "plimsoll", strings.Join(j.Run(), " ")), " "), nil
+	return "sbatch " + strings.Join(append(sbatchArguments(j), "…", "plimsoll", strings.Join(j.RunArguments(), " ")), " "), nil
 }
 
 // startScript returns the shell script that starts a job. Slurm starts a job again after a node has died, a preemption or scontrol requeue; the
@@ -138,7 +139,7 @@ func startScript(j *jobs.Job, program string) string {
 		fmt.Fprintf(&b, "export %s=%s\n", name, shellwords.Quote(value))
 	}
 	fmt.Fprintf(&b, "exec %s", shellwords.Quote(program))
-	for _, word := range j.Run("--report=" + filepath.Join(j.Folder, jobs.ReportName)) {
+	for _, word := range j.RunArguments("--report=" + filepath.Join(j.Folder, jobs.ReportName)) {
 		b.WriteString(" " + shellwords.Quote(word))
 	}
 	b.WriteString("\n")
@@ -157,7 +158,7 @@ func (e *Engine) Submit(ctx context.Context, j *jobs.Job) (string, error) {
 		return "", fmt.Errorf("the folder %q has a line break or a backslash in its name, which sbatch does not take: set PLIMSOLL_STATE_DIR", j.Folder)
 	}
 	placed := *j
-	if placed.Slots, err = e.licensed(ctx, j.Slots); err != nil {
+	if placed.Slots, err = e.filterLicensed(ctx, j.Slots); err != nil {
 		return "", err
 	}
 	if err := atomicfile.Write(start, []byte(startScript(j, program)), 0o600, atomicfile.DurableContent); err != nil {
@@ -203,8 +204,8 @@ var nextSteps = []struct{ said, next string }{
 	{"accounting/QOS policy", "the account or the QOS bounds what may be queued: sacctmgr show assoc shows it"},
 }
 
-// licensed returns the slots for which Slurm has a licence of that name. For each of the others it tells that every node counts for itself.
-func (e *Engine) licensed(ctx context.Context, slots map[string]int) (map[string]int, error) {
+// filterLicensed returns the slots for which Slurm has a licence of that name. For each of the others it tells that every node counts for itself.
+func (e *Engine) filterLicensed(ctx context.Context, slots map[string]int) (map[string]int, error) {
 	if len(slots) == 0 {
 		return nil, nil
 	}
@@ -226,15 +227,15 @@ func (e *Engine) licensed(ctx context.Context, slots map[string]int) (map[string
 // numbered is an answer of sbatch: the number of a job, with the cluster that has it where there are several.
 var numbered = lazy.Regexp(`^(\d{1,10})(?:;([\w.-]{1,64}))?$`)
 
-// split returns the number of a job and its cluster, "" for the only one.
-func split(at string) (number, cluster string) {
+// splitNumber returns the number of a job and its cluster, "" for the only one.
+func splitNumber(at string) (number, cluster string) {
 	if m := numbered().FindStringSubmatch(at); m != nil {
 		return m[1], m[2]
 	}
 	return "0", ""
 }
 
-// clusterFlag returns the option that names a cluster.
+// clusterFlag returns the option that names a cluster, as arguments; nil for "".
 func clusterFlag(cluster string) []string {
 	if cluster == "" {
 		return nil
@@ -248,7 +249,7 @@ const unknownJob = "Invalid job id"
 // Cancel implements [jobs.Engine]. The job gets SIGTERM, and after Slurm's KillWait SIGKILL. A job that Slurm does not know any more is no
 // error.
 func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
-	number, cluster := split(ref.At)
+	number, cluster := splitNumber(ref.At)
 	// By both: a number that another cluster of the same name has given to somebody else's job is left alone.
 	_, err := runCommand(ctx, "", "scancel", append(clusterFlag(cluster), "--name="+ref.ID, number)...)
 	if err != nil && strings.Contains(err.Error(), unknownJob) {
@@ -257,7 +258,7 @@ func (e *Engine) Cancel(ctx context.Context, ref jobs.Ref) error {
 	return err
 }
 
-// Output implements [jobs.Engine].
+// Output implements [jobs.Engine]: it reads the files in the job's folder, see [jobs.Tail].
 func (e *Engine) Output(ctx context.Context, ref jobs.Ref, out, errs io.Writer) error {
 	return jobs.Tail(ctx, e, ref, out, errs)
 }

@@ -75,7 +75,7 @@ func TestArgumentsOfSbatch(t *testing.T) {
 	}
 	// A run keeps a thirty-second part of the job free, and at least 16 MiB.
 	for _, run := range []limit.Bytes{limit.MiB, 500 * limit.MiB, 4 * limit.GiB, limit.TiB} {
-		if all := around(run); run > all-max(all/32, 16*limit.MiB) {
+		if all := jobMemory(run); run > all-max(all/32, 16*limit.MiB) {
 			t.Errorf("%s does not fit into a job of %s", run.Human(), all.Human())
 		}
 	}

@@ -55,7 +55,7 @@ func parseLine(line string) (number, name string, s jobs.Status, ok bool) {
 	case state == "RUNNING":
 		s.Reason = ""
 	case s.Phase == jobs.Ended:
-		s.Ended, s.ExitCode = parseTime(f[6]), exitCode(f[3])
+		s.Ended, s.ExitCode = parseTime(f[6]), parseExitCode(f[3])
 		if s.ExitCode == 0 && state != "COMPLETED" { // Slurm has ended it, by a limit of time, say
 			s.ExitCode = 1
 		}
@@ -66,8 +66,8 @@ func parseLine(line string) (number, name string, s jobs.Status, ok bool) {
 	return f[0], f[1], s, true
 }
 
-// exitCode returns the exit status in a text of squeue, encoded as wait(2) does it, or of sacct, as CODE:SIGNAL. A signal n is 128+n.
-func exitCode(text string) int {
+// parseExitCode returns the exit status in a text of squeue, encoded as wait(2) does it, or of sacct, as CODE:SIGNAL. A signal n is 128+n.
+func parseExitCode(text string) int {
 	first, second, apart := strings.Cut(text, ":")
 	code, _ := strconv.Atoi(first)
 	signal, _ := strconv.Atoi(second)
@@ -94,7 +94,7 @@ func (e *Engine) Status(ctx context.Context, refs []jobs.Ref) (map[string]jobs.S
 	answers := map[string]jobs.Status{}
 	byCluster := map[string]map[string]string{} // numbers by names
 	for _, ref := range refs {
-		number, cluster := split(ref.At)
+		number, cluster := splitNumber(ref.At)
 		if byCluster[cluster] == nil {
 			byCluster[cluster] = map[string]string{}
 		}

@@ -44,7 +44,7 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 		n, err := w.appendLines(lines)
 		_ = filelock.Release(w.file)
 		if err != nil {
-			return a.failed("write", err)
+			return a.wrapError("write", err)
 		}
 		lines = lines[n:]
 	}
@@ -58,7 +58,7 @@ func (a *Archive) Append(ctx context.Context, namespace string, durable bool, li
 // skipped: that one has synced it. The caller holds f.mu.
 func (a *Archive) syncVolatile(f *folder) error {
 	for name := range f.volatile {
-		file, err := a.open(f.dir, name, os.O_RDWR)
+		file, err := a.openSegment(f.dir, name, os.O_RDWR)
 		if errors.Is(err, fs.ErrNotExist) { // rewritten by somebody, who has synced it
 			delete(f.volatile, name)
 			continue
@@ -67,7 +67,7 @@ func (a *Archive) syncVolatile(f *folder) error {
 			err = errors.Join(file.Sync(), file.Close())
 		}
 		if err != nil {
-			return a.failed("write", err)
+			return a.wrapError("write", err)
 		}
 		delete(f.volatile, name)
 	}
@@ -86,7 +86,7 @@ type writer struct {
 // openWriter locks a segment with room for more: the one that this process wrote to last, else another free one, else a new one. The caller
 // holds f.mu and releases the writer's file.
 func (a *Archive) openWriter(f *folder) (*writer, error) {
-	segments, err := a.list(f.dir)
+	segments, err := a.currentSegments(f.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +120,12 @@ func (a *Archive) openWriter(f *folder) (*writer, error) {
 // lockSegment locks a segment for writing. It returns nil without an error when another process holds the lock, or the file is gone,
 // replaced, damaged at its head or of a newer version.
 func (a *Archive) lockSegment(f *folder, name string) (*writer, error) {
-	file, err := a.open(f.dir, name, os.O_RDWR)
+	file, err := a.openSegment(f.dir, name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, a.failed("write", err)
+		return nil, a.wrapError("write", err)
 	}
 	ok, err := filelock.Try(file, filelock.Readable)
 	if err == nil && ok {
@@ -140,14 +140,14 @@ func (a *Archive) lockSegment(f *folder, name string) (*writer, error) {
 				}
 			}
 			if ok {
-				w.remember()
+				w.markWritten()
 				return w, nil
 			}
 		}
 	}
 	_ = filelock.Release(file)
 	if err != nil {
-		return nil, a.failed("write", err)
+		return nil, a.wrapError("write", err)
 	}
 	return nil, nil
 }
@@ -194,8 +194,8 @@ func (a *Archive) cutTorn(file *os.File) (int64, error) {
 	return end, file.Truncate(end)
 }
 
-// remember makes the segment the one that the next write tries first, and marks it as not synced.
-func (w *writer) remember() {
+// markWritten makes the segment the one that the next write tries first, and marks it as not synced.
+func (w *writer) markWritten() {
 	if w.f.current != w.name {
 		w.f.current = w.name
 		clear(w.f.defined)
@@ -216,14 +216,14 @@ func (a *Archive) newSegment(f *folder) (*writer, error) {
 			return w, err
 		}
 	}
-	return nil, a.failed("write", errors.New("each new segment was locked by somebody else"))
+	return nil, a.wrapError("write", errors.New("each new segment was locked by somebody else"))
 }
 
 // createSegment makes a segment under one name and locks it. If another process locked it first, it is removed and nil, without an error.
 func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, error) {
-	file, err := a.open(f.dir, name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	file, err := a.openSegment(f.dir, name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
-		return nil, a.failed("write", err)
+		return nil, a.wrapError("write", err)
 	}
 	locked, err := filelock.Try(file, filelock.Readable)
 	if err == nil && locked {
@@ -233,7 +233,7 @@ func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, 
 		_ = a.root.Remove(path.Join(f.dir, name))
 		_ = filelock.Release(file)
 		if err != nil {
-			err = a.failed("write", err)
+			err = a.wrapError("write", err)
 		}
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (a *Archive) createSegment(f *folder, name string, first []byte) (*writer, 
 		_ = d.Close()
 	}
 	w := &writer{a: a, f: f, file: file, name: name, end: int64(len(first))}
-	w.remember()
+	w.markWritten()
 	return w, nil
 }
 
@@ -282,6 +282,7 @@ func (w *writer) appendLines(lines []Line) (int, error) {
 	return n, nil
 }
 
+// write appends what buf holds to the segment, and empties buf whether that failed or not.
 func (w *writer) write(buf *[]byte) error {
 	n, err := w.file.WriteAt(*buf, w.end)
 	w.end += int64(n)

@@ -1,7 +1,7 @@
 // Package archive keeps entries of memory in segments on disk that many processes write to at once. It knows nothing of what an entry says.
 //
 //	err = a.Append(ctx, "project/x", false, archive.Line{Body: []byte(`{"x":"…"}`)})
-//	seen, err := a.Read("project/x", &at, func(p archive.Place, l archive.Line) error { … }) // and again: what is new
+//	found, err := a.Read("project/x", &at, func(p archive.Position, l archive.Line) error { … }) // and again: what is new
 //
 // A writer locks a segment for one append and takes another one when somebody else has it: nobody waits. Readers take no lock. A process that
 // is killed loses at most the entry that it was writing, which the next writer cuts off ([Archive.Torn]); a wrong byte costs its own line and
@@ -42,10 +42,10 @@ type Options struct {
 	TooLarge func(file string, size, read limit.Bytes)
 }
 
-// readable returns how many bytes of a segment are read at most: four times its size, because a batch of lines may pass SegmentBytes by a
-// line, and a rewritten segment may grow. The rest, such as the hole of a file that somebody made longer, would take minutes to read; the
-// next rewrite leaves it out.
-func (a *Archive) readable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
+// maxReadable returns how many bytes of a segment are read at most: four times its size, because a batch of lines may pass SegmentBytes by a line,
+// and a rewritten segment may grow. The rest, such as the hole of a file that somebody made longer, would take minutes to read; the next rewrite
+// leaves it out.
+func (a *Archive) maxReadable() int64 { return 4 * int64(max(a.o.SegmentBytes, DefaultSegmentBytes)) }
 
 // ErrClosed is the error of an archive that was closed.
 var ErrClosed = errors.New("the archive is closed")
@@ -157,12 +157,12 @@ func (a *Archive) makeFolder(f *folder) error {
 		return nil
 	}
 	if err := a.root.Mkdir(f.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return a.failed("make a folder for", err)
+		return a.wrapError("make a folder for", err)
 	}
 	name := path.Join(f.dir, nameFile)
 	if _, err := a.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		if err := (atomicfile.Replacement{Root: a.root, Name: name, Perm: 0o600, Kept: atomicfile.Durable}).Write([]byte(f.namespace)); err != nil {
-			return a.failed("name a folder for", err)
+			return a.wrapError("name a folder for", err)
 		}
 	}
 	f.prepared = true
@@ -176,7 +176,7 @@ func (a *Archive) Namespaces() ([]string, error) {
 	}
 	dir, err := a.root.Open(".")
 	if err != nil {
-		return nil, a.failed("list", err)
+		return nil, a.wrapError("list", err)
 	}
 	defer dir.Close()
 	var out []string
@@ -192,7 +192,7 @@ func (a *Archive) Namespaces() ([]string, error) {
 			slices.Sort(out)
 			return out, nil
 		case err != nil:
-			return nil, a.failed("list", err)
+			return nil, a.wrapError("list", err)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (a *Archive) namespaceOf(dir string) (string, bool) {
 			return string(text), true
 		}
 	}
-	segments, err := a.list(dir)
+	segments, err := a.currentSegments(dir)
 	if err != nil {
 		return "", false
 	}
@@ -233,6 +233,7 @@ const (
 	version = 1
 )
 
+// headLine returns the first line of each segment of a namespace, as it stands on disk.
 func headLine(namespace string) ([]byte, error) {
 	body, err := json.Marshal(head{Format: format, Version: version, Namespace: namespace})
 	if err != nil {
@@ -253,8 +254,9 @@ func parseHead(body []byte) (head, bool) {
 	return h, true
 }
 
-func (a *Archive) failed(what string, err error) error {
-	return fmt.Errorf("%s the memory in %s: %w; %s", what, a.o.Dir, err, NextStep(a.o.Dir, err))
+// wrapError returns err with what was being done to the memory, its directory, and what a person can do about it.
+func (a *Archive) wrapError(action string, err error) error {
+	return fmt.Errorf("%s the memory in %s: %w; %s", action, a.o.Dir, err, NextStep(a.o.Dir, err))
 }
 
 // NextStep returns, as an advice to a person, what can be done about an error in writing to a directory: make room, or check permissions.

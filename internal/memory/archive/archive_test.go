@@ -34,10 +34,10 @@ func openArchive(t testing.TB, dir string, o Options) *Archive {
 const ns = "project/x"
 
 // bodies are those of all lines, with what they share behind.
-func bodies(t testing.TB, a *Archive) (out []string, seen Seen) {
+func bodies(t testing.TB, a *Archive) (out []string, seen ReadReport) {
 	t.Helper()
 	var at Cursor
-	seen, err := a.Read(ns, &at, func(_ Place, l Line) error {
+	seen, err := a.Read(ns, &at, func(_ Position, l Line) error {
 		out = append(out, string(l.Body)+string(l.Shared))
 		return nil
 	})
@@ -141,7 +141,7 @@ func TestRewriteLeavesNoByteAndReadersBeginAgain(t *testing.T) {
 		must(t, a.Append(t.Context(), ns, false, line(n)))
 	}
 	var at Cursor
-	_, err := a.Read(ns, &at, func(Place, Line) error { return nil })
+	_, err := a.Read(ns, &at, func(Position, Line) error { return nil })
 	must(t, err)
 	b := openArchive(t, dir, Options{})
 	done, err := b.Rewrite(t.Context(), ns, true, func(l Line) ([]byte, bool) {
@@ -160,7 +160,7 @@ func TestRewriteLeavesNoByteAndReadersBeginAgain(t *testing.T) {
 	}
 	must(t, a.Append(t.Context(), ns, false, line(99))) // the writer finds its segment replaced
 	count := 0
-	seen, err := a.Read(ns, &at, func(_ Place, l Line) error {
+	seen, err := a.Read(ns, &at, func(_ Position, l Line) error {
 		if count++; l.Shared == nil {
 			t.Errorf("%s has lost what it shares", l.Body)
 		}

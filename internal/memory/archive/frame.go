@@ -31,8 +31,10 @@ const keyText = 11
 // refBytes is the number of bytes in the digest that refers to Shared: 48 bits.
 const refBytes = 6
 
+// ref is the digest of a shared text that stands in a line for the text.
 type ref [refBytes]byte
 
+// refOf returns the digest of a shared text.
 func refOf(shared []byte) ref {
 	sum := sha256.Sum256(shared)
 	return ref(sum[:refBytes])

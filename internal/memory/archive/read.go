@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/store"
 )
 
-// Place is the position of a line.
-type Place struct {
+// Position is the place of a line on disk.
+type Position struct {
 	Segment string
 	Offset  int64
 	Size    int // with its frame and line feed
@@ -25,8 +25,8 @@ type Cursor struct {
 	at map[string]int64
 }
 
-// Seen reports the findings of a pass over a namespace besides its lines.
-type Seen struct {
+// ReadReport says what [Archive.Read] found besides the lines that it handed out.
+type ReadReport struct {
 	// Gone names segments that the cursor knew and that no longer exist: forget all that was read from them. The lines that were
 	// kept come again from other segments.
 	Gone []string
@@ -38,8 +38,8 @@ type Seen struct {
 // Read calls each for every line behind the cursor, segment by segment, and moves the cursor. The arguments of each are valid until it
 // returns. An error of each ends the pass; the cursor then stands before the line that it was about. Lines that others append or rewrite
 // meanwhile come with the next Read.
-func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error) (Seen, error) {
-	var seen Seen
+func (a *Archive) Read(namespace string, c *Cursor, each func(Position, Line) error) (ReadReport, error) {
+	var seen ReadReport
 	f, err := a.folderOf(namespace)
 	if err != nil {
 		return seen, err
@@ -48,7 +48,7 @@ func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error
 		c.at = map[string]int64{}
 	}
 	for range 8 { // each round somebody else has rewritten a segment in between
-		segments, err := a.list(f.dir)
+		segments, err := a.currentSegments(f.dir)
 		if err != nil {
 			return seen, err
 		}
@@ -81,17 +81,17 @@ func (a *Archive) Read(namespace string, c *Cursor, each func(Place, Line) error
 }
 
 // readSegment reads a segment from the cursor on. changed reports that the segment was replaced or removed meanwhile.
-func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, each func(Place, Line) error) (changed bool, err error) {
-	file, err := a.open(f.dir, name, os.O_RDONLY)
+func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *ReadReport, each func(Position, Line) error) (changed bool, err error) {
+	file, err := a.openSegment(f.dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
 	if err != nil {
-		return false, a.failed("read", err)
+		return false, a.wrapError("read", err)
 	}
 	defer file.Close()
 	start := c.at[name]
-	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, start, max(a.readable()-start, 0)), 64<<10), at: start, shared: map[ref][]byte{}}
+	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, start, max(a.maxReadable()-start, 0)), 64<<10), at: start, shared: map[ref][]byte{}}
 	for {
 		place, l, err := r.nextLine()
 		place.Segment = name
@@ -99,10 +99,10 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 			break
 		}
 		if errors.Is(err, ErrNewer) {
-			return false, a.failed("read", &fs.PathError{Op: "read", Path: path.Join(f.dir, name), Err: err})
+			return false, a.wrapError("read", &fs.PathError{Op: "read", Path: path.Join(f.dir, name), Err: err})
 		}
 		if err != nil && r.err != nil {
-			return false, a.failed("read", err)
+			return false, a.wrapError("read", err)
 		}
 		if err != nil {
 			seen.Damaged++
@@ -128,8 +128,8 @@ func (a *Archive) readSegment(f *folder, name string, c *Cursor, seen *Seen, eac
 	return !filelock.Named(file, there, err), nil
 }
 
-// findShared reads the first end bytes of a segment again for the shared text with a digest, and returns it; nil if it is not there. Lines
-// after them refer to it by the digest alone.
+// findShared looks through the first end bytes of a segment for the shared text with a digest, which is written out in one or two lines only. It
+// returns nil if it is not there.
 func (a *Archive) findShared(file *os.File, end int64, wanted ref) []byte {
 	r := lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, end), 64<<10), shared: map[ref][]byte{}}
 	for {
@@ -155,7 +155,7 @@ type lineReader struct {
 
 // nextLine returns the next line, valid until the next call; Body is nil for a head. It returns io.EOF after the last whole line. If r.err is
 // set, reading has failed; any other error is about this line alone, and the next call goes on after it.
-func (r *lineReader) nextLine() (Place, parsed, error) {
+func (r *lineReader) nextLine() (Position, parsed, error) {
 	line := r.rest
 	size := int64(len(line)) + 1
 	if r.rest = nil; line == nil {
@@ -163,14 +163,14 @@ func (r *lineReader) nextLine() (Place, parsed, error) {
 		var err error
 		if size, whole, err = store.ReadLine(r.in, &r.line, MaxLine); err != nil {
 			r.err = err
-			return Place{}, parsed{}, err
+			return Position{}, parsed{}, err
 		}
 		if !whole {
-			return Place{}, parsed{}, io.EOF
+			return Position{}, parsed{}, io.EOF
 		}
 		line = r.line
 	}
-	place := Place{Offset: r.at, Size: int(min(size, 2*MaxLine))}
+	place := Position{Offset: r.at, Size: int(min(size, 2*MaxLine))}
 	if size > int64(len(line))+1 {
 		r.at += size
 		return place, parsed{}, store.ErrLong
@@ -238,17 +238,17 @@ func (f *Fetcher) Close() {
 }
 
 // Fetch reads one line again. ok is false when the line is no longer there, or damaged. Shared is nil unless this very line has it.
-func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
+func (f *Fetcher) Fetch(at Position) (l Line, ok bool, err error) {
 	if at.Size < store.Frame+1 || at.Size > MaxLine {
 		return Line{}, false, nil
 	}
 	file := f.open[at.Segment]
 	if file == nil {
-		if file, err = f.a.open(f.dir, at.Segment, os.O_RDONLY); errors.Is(err, fs.ErrNotExist) {
+		if file, err = f.a.openSegment(f.dir, at.Segment, os.O_RDONLY); errors.Is(err, fs.ErrNotExist) {
 			return Line{}, false, nil
 		}
 		if err != nil {
-			return Line{}, false, f.a.failed("read", err)
+			return Line{}, false, f.a.wrapError("read", err)
 		}
 		if len(f.open) >= maxOpen {
 			f.Close()
@@ -260,7 +260,7 @@ func (f *Fetcher) Fetch(at Place) (l Line, ok bool, err error) {
 		if errors.Is(err, io.EOF) {
 			return Line{}, false, nil
 		}
-		return Line{}, false, f.a.failed("read", err)
+		return Line{}, false, f.a.wrapError("read", err)
 	}
 	text, err := store.Text(line[:len(line)-1])
 	if err != nil {
@@ -276,30 +276,30 @@ func (a *Archive) Lines(namespace string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	segments, err := a.list(f.dir)
+	segments, err := a.currentSegments(f.dir)
 	if err != nil {
 		return 0, err
 	}
 	total := int64(0)
 	buf := make([]byte, 64<<10)
 	for _, s := range segments {
-		n, err := a.countLines(f.dir, s.Name, buf)
+		n, err := a.countLineFeeds(f.dir, s.Name, buf)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return 0, a.failed("read", err)
+			return 0, a.wrapError("read", err)
 		}
 		total += n
 	}
 	return total, nil
 }
 
-// countLines counts the line feeds of a segment. buf is memory for it.
-func (a *Archive) countLines(dir, name string, buf []byte) (total int64, err error) {
-	file, err := a.open(dir, name, os.O_RDONLY)
+// countLineFeeds counts the line feeds of a segment, in its first maxReadable bytes. It reads into buf, which only saves allocating one.
+func (a *Archive) countLineFeeds(dir, name string, buf []byte) (total int64, err error) {
+	file, err := a.openSegment(dir, name, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	in := io.LimitReader(file, a.readable())
+	in := io.LimitReader(file, a.maxReadable())
 	for {
 		n, err := in.Read(buf)
 		total += int64(bytes.Count(buf[:n], []byte("\n")))

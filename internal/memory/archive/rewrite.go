@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/filelock"
 )
 
-// Rewritten reports the outcome of a rewrite.
-type Rewritten struct {
+// RewriteReport counts what a rewrite changed, or would change.
+type RewriteReport struct {
 	Segments      int   // that were written anew or removed
 	Kept, Dropped int   // lines in them
 	Damaged       int   // invalid lines in them, which are dropped
@@ -29,8 +29,8 @@ type Edit func(l Line) (body []byte, changed bool)
 // have damaged or unfinished lines. Nothing of the old segments is left on the disk. It waits for other writers until ctx ends.
 //
 // A process that dies on the way leaves each segment as it was or as it should be; [Archive.Sweep] removes the rest.
-func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
-	var out Rewritten
+func (a *Archive) Rewrite(ctx context.Context, namespace string, clean bool, edit Edit) (RewriteReport, error) {
+	var out RewriteReport
 	err := a.eachSegment(ctx, namespace, func(f *folder, name string) error {
 		return a.rewriteSegment(ctx, f, name, clean, edit, &out)
 	})
@@ -43,7 +43,7 @@ func (a *Archive) eachSegment(ctx context.Context, namespace string, do func(f *
 	if err != nil {
 		return err
 	}
-	segments, err := a.list(f.dir)
+	segments, err := a.currentSegments(f.dir)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (a *Archive) eachSegment(ctx context.Context, namespace string, do func(f *
 
 // rewriteSegment rewrites one segment if edit changes a line of it or, with clean, if it has damage, and adds the outcome to out. It waits
 // for the segment's lock. A segment that was removed or replaced meanwhile is left alone.
-func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, clean bool, edit Edit, out *Rewritten) error {
-	file, err := a.open(f.dir, name, os.O_RDWR)
+func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, clean bool, edit Edit, out *RewriteReport) error {
+	file, err := a.openSegment(f.dir, name, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile
 	}
 	if err != nil {
-		return a.failed("rewrite", err)
+		return a.wrapError("rewrite", err)
 	}
 	if err := filelock.Lock(ctx, file, filelock.Readable); err != nil {
 		return err
@@ -77,11 +77,11 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	}
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
-		return a.failed("rewrite", err)
+		return a.wrapError("rewrite", err)
 	}
-	c, err := countLines(a.newLineReader(file), size, clean, edit)
+	c, err := countEdits(a.newLineReader(file), size, clean, edit)
 	if err != nil {
-		return a.failed("rewrite", err)
+		return a.wrapError("rewrite", err)
 	}
 	if !c.changed {
 		return nil
@@ -90,29 +90,30 @@ func (a *Archive) rewriteSegment(ctx context.Context, f *folder, name string, cl
 	var left int64
 	if c.kept > 0 {
 		if left, err = a.writeGeneration(f, a.newLineReader(file), segmentName(base, generation+1), edit); err != nil {
-			return a.failed("rewrite", err)
+			return a.wrapError("rewrite", err)
 		}
 	}
 	// The new generation counts from here on. The old one is emptied before it loses its name, which Windows may refuse while somebody
 	// reads it: no byte is left either way.
 	if err := file.Truncate(0); err != nil {
-		return a.failed("rewrite", err)
+		return a.wrapError("rewrite", err)
 	}
 	if err := file.Sync(); err != nil {
-		return a.failed("rewrite", err)
+		return a.wrapError("rewrite", err)
 	}
 	_ = a.root.Remove(path.Join(f.dir, name))
 	out.add(c, size-left)
 	return nil
 }
 
-// counted holds the numbers of lines that a rewrite of one segment keeps and drops; changed says that it has to be rewritten.
-type counted struct {
+// editCounts holds the numbers of lines that a rewrite of one segment keeps and drops; changed says that it has to be rewritten.
+type editCounts struct {
 	kept, dropped, damaged int
 	changed                bool
 }
 
-func (r *Rewritten) add(c counted, freed int64) {
+// add counts one segment that was rewritten.
+func (r *RewriteReport) add(c editCounts, freed int64) {
 	r.Segments++
 	r.Kept += c.kept
 	r.Dropped += c.dropped
@@ -120,9 +121,9 @@ func (r *Rewritten) add(c counted, freed int64) {
 	r.Bytes += freed
 }
 
-// countLines calls edit for each line of a segment and counts the outcome, without writing anything. size is the size of the segment: with
-// clean, an unfinished line at its end counts as a change.
-func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, err error) {
+// countEdits calls edit for each line of a segment and counts the outcome, without writing anything. size is the size of the segment: with clean, an
+// unfinished line at its end counts as a change.
+func countEdits(r *lineReader, size int64, clean bool, edit Edit) (c editCounts, err error) {
 	for {
 		_, l, err := r.nextLine()
 		switch {
@@ -147,11 +148,11 @@ func countLines(r *lineReader, size int64, clean bool, edit Edit) (c counted, er
 }
 
 // WouldRewrite returns what [Archive.Rewrite] would do now. It changes nothing and waits for nobody.
-func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool, edit Edit) (Rewritten, error) {
-	var out Rewritten
+func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool, edit Edit) (RewriteReport, error) {
+	var out RewriteReport
 	err := a.eachSegment(ctx, namespace, func(f *folder, name string) error {
 		if err := a.wouldRewriteSegment(f, name, clean, edit, &out); err != nil {
-			return a.failed("read", err)
+			return a.wrapError("read", err)
 		}
 		return nil
 	})
@@ -159,8 +160,8 @@ func (a *Archive) WouldRewrite(ctx context.Context, namespace string, clean bool
 }
 
 // wouldRewriteSegment adds to out what rewriteSegment would do. It writes nothing and takes no lock.
-func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit Edit, out *Rewritten) error {
-	file, err := a.open(f.dir, name, os.O_RDONLY)
+func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit Edit, out *RewriteReport) error {
+	file, err := a.openSegment(f.dir, name, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile
 	}
@@ -172,13 +173,13 @@ func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit E
 	if err != nil {
 		return err
 	}
-	c, err := countLines(a.newLineReader(file), size, clean, edit)
+	c, err := countEdits(a.newLineReader(file), size, clean, edit)
 	if err != nil || !c.changed {
 		return err
 	}
 	var left int64
 	if c.kept > 0 {
-		if left, err = writeKept(io.Discard, f.namespace, a.newLineReader(file), edit); err != nil {
+		if left, err = writeEdited(io.Discard, f.namespace, a.newLineReader(file), edit); err != nil {
 			return err
 		}
 	}
@@ -186,8 +187,9 @@ func (a *Archive) wouldRewriteSegment(f *folder, name string, clean bool, edit E
 	return nil
 }
 
+// newLineReader returns a reader of a segment from its beginning, whatever the file's own position.
 func (a *Archive) newLineReader(file *os.File) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, a.readable()), 64<<10), shared: map[ref][]byte{}}
+	return &lineReader{in: bufio.NewReaderSize(io.NewSectionReader(file, 0, a.maxReadable()), 64<<10), shared: map[ref][]byte{}}
 }
 
 // writeGeneration writes the lines of r that edit keeps into a new segment with the given name, and returns its size.
@@ -198,14 +200,15 @@ func (a *Archive) writeGeneration(f *folder, r *lineReader, name string, edit Ed
 	}
 	defer dir.Close()
 	err = atomicfile.Replacement{Root: dir, Name: name, Perm: 0o600, Kept: atomicfile.Durable}.Stream(func(file io.Writer) (err error) {
-		size, err = writeKept(file, f.namespace, r, edit)
+		size, err = writeEdited(file, f.namespace, r, edit)
 		return err
 	})
 	return size, err
 }
 
-// writeKept writes a head and the lines of r that edit keeps, and returns the number of bytes. It drops damaged lines.
-func writeKept(to io.Writer, namespace string, r *lineReader, edit Edit) (size int64, err error) {
+// writeEdited writes a head and the lines of r as edit returns them, and returns the number of bytes. It leaves out damaged lines and those that edit
+// drops.
+func writeEdited(to io.Writer, namespace string, r *lineReader, edit Edit) (size int64, err error) {
 	first, err := headLine(namespace)
 	if err != nil {
 		return 0, err
@@ -257,14 +260,14 @@ func (a *Archive) Sweep(namespace string) error {
 		return err
 	}
 	for _, name := range left {
-		file, err := a.open(f.dir, name, os.O_RDWR)
+		file, err := a.openSegment(f.dir, name, os.O_RDWR)
 		if err != nil {
 			continue
 		}
 		// The lock of an old generation is held by whoever rewrites it; an unfinished new one belongs to the lock of its old one.
 		owner := file
 		if _, _, ok := splitName(name); !ok {
-			if owner = a.ownerOf(f.dir, name); owner == nil {
+			if owner = a.openSource(f.dir, name); owner == nil {
 				owner = file
 			}
 		}
@@ -281,14 +284,14 @@ func (a *Archive) Sweep(namespace string) error {
 	return nil
 }
 
-// ownerOf opens the segment that an unfinished new generation, with this temporary name, is made from; nil when there is none.
-func (a *Archive) ownerOf(dir, temporary string) *os.File {
+// openSource opens the segment that a rewrite was reading when it wrote the file with this temporary name; nil when there is none.
+func (a *Archive) openSource(dir, temporary string) *os.File {
 	name := temporary[:len(temporary)-len(path.Ext(temporary))] // BASE.N.seg of BASE.N.seg.tmp-RANDOM
 	base, generation, ok := splitName(name)
 	if !ok || generation == 0 {
 		return nil
 	}
-	file, err := a.open(dir, segmentName(base, generation-1), os.O_RDWR)
+	file, err := a.openSegment(dir, segmentName(base, generation-1), os.O_RDWR)
 	if err != nil {
 		return nil
 	}

@@ -43,6 +43,7 @@ func newBase() string {
 	return fmt.Sprintf("%012x-%s", time.Now().UnixMilli(), hex.EncodeToString(random[:]))
 }
 
+// segmentName returns the name of a segment's file, BASE.GENERATION.seg.
 func segmentName(base string, generation int) string {
 	return base + "." + strconv.Itoa(generation) + segmentExt
 }
@@ -61,15 +62,15 @@ func splitName(name string) (base string, generation int, ok bool) {
 	return base, generation, err == nil && generation >= 0 && strconv.Itoa(generation) == number
 }
 
-// list returns the current segments of a folder, each in its newest generation, the oldest segment first.
-func (a *Archive) list(dir string) ([]Segment, error) {
+// currentSegments returns the segments of a folder, each in its newest generation, the oldest segment first.
+func (a *Archive) currentSegments(dir string) ([]Segment, error) {
 	current, _, err := a.listSegments(dir)
 	return current, err
 }
 
-// listSegments lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left. A folder that does
-// not exist is empty.
-func (a *Archive) listSegments(dir string) (current []Segment, left []string, err error) {
+// listSegments lists a folder: the current segments, the oldest first, and the names of the files that dead processes have left, which are unfinished
+// or replaced segments. A folder that does not exist is empty.
+func (a *Archive) listSegments(dir string) (current []Segment, stale []string, err error) {
 	info, err := a.root.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -87,7 +88,7 @@ func (a *Archive) listSegments(dir string) (current []Segment, left []string, er
 		d, err = folder.Open(".")
 	}
 	if err != nil {
-		return nil, nil, a.failed("list", err)
+		return nil, nil, a.wrapError("list", err)
 	}
 	defer d.Close()
 	newest := map[string]int{}
@@ -97,13 +98,13 @@ func (a *Archive) listSegments(dir string) (current []Segment, left []string, er
 			base, generation, ok := splitName(name)
 			if !ok {
 				if strings.Contains(name, segmentExt+tempExt) {
-					left = append(left, name)
+					stale = append(stale, name)
 				}
 				continue
 			}
 			if other, twice := newest[base]; twice {
 				older := min(other, generation)
-				left = append(left, segmentName(base, older))
+				stale = append(stale, segmentName(base, older))
 				generation = max(other, generation)
 			}
 			newest[base] = generation
@@ -112,7 +113,7 @@ func (a *Archive) listSegments(dir string) (current []Segment, left []string, er
 			break
 		}
 		if err != nil {
-			return nil, nil, a.failed("list", err)
+			return nil, nil, a.wrapError("list", err)
 		}
 	}
 	for base, generation := range newest {
@@ -122,18 +123,18 @@ func (a *Archive) listSegments(dir string) (current []Segment, left []string, er
 			continue
 		}
 		if err != nil {
-			return nil, nil, a.failed("list", err)
+			return nil, nil, a.wrapError("list", err)
 		}
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if info.Size() > a.readable() {
+		if info.Size() > a.maxReadable() {
 			a.reportTooLarge(path.Join(dir, name), info.Size())
 		}
 		current = append(current, Segment{Name: name, Size: info.Size(), Modified: info.ModTime()})
 	}
 	sorting.By(current, func(a, b Segment) int { return cmp.Compare(a.Name, b.Name) })
-	return current, left, nil
+	return current, stale, nil
 }
 
 // reportTooLarge calls Options.TooLarge for a segment that is too large to be read, once for each segment.
@@ -143,7 +144,7 @@ func (a *Archive) reportTooLarge(name string, size int64) {
 	a.large[name] = true
 	a.mu.Unlock()
 	if !told && a.o.TooLarge != nil {
-		a.o.TooLarge(path.Join(a.o.Dir, name), limit.Bytes(size), limit.Bytes(a.readable()))
+		a.o.TooLarge(path.Join(a.o.Dir, name), limit.Bytes(size), limit.Bytes(a.maxReadable()))
 	}
 }
 
@@ -153,16 +154,17 @@ func (a *Archive) Segments(namespace string) ([]Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.list(f.dir)
+	return a.currentSegments(f.dir)
 }
 
-func (a *Archive) open(dir, name string, flag int) (*os.File, error) {
+// openSegment opens a file of a folder, with the flags of [os.OpenFile]. It follows no link out of the archive.
+func (a *Archive) openSegment(dir, name string, flag int) (*os.File, error) {
 	return statefile.OpenIn(a.root, path.Join(dir, name), flag, 0o600)
 }
 
 // readHead reads the first line of a segment, which names the namespace. A damaged or missing one is an error.
 func (a *Archive) readHead(dir, name string) (head, error) {
-	file, err := a.open(dir, name, os.O_RDONLY)
+	file, err := a.openSegment(dir, name, os.O_RDONLY)
 	if err != nil {
 		return head{}, err
 	}

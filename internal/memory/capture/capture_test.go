@@ -55,7 +55,7 @@ func TestEpisodes(t *testing.T) {
 	if agent := texts(got, memory.OriginAgent); len(agent) != 2 {
 		t.Errorf("of the agent: %q", agent)
 	}
-	if tool := texts(got, memory.OriginTool); len(tool) != 1+len(capture.Passages(long, memory.MaxEpisode))+1 || !strings.HasPrefix(tool[0], "harbour.txt API_TOKEN=") {
+	if tool := texts(got, memory.OriginTool); len(tool) != 1+len(capture.SplitPassages(long, memory.MaxEpisode))+1 || !strings.HasPrefix(tool[0], "harbour.txt API_TOKEN=") {
 		t.Errorf("of tools: %d, %q", len(tool), tool[0])
 	}
 	huge := capture.Episodes(of, []capture.Said{{Kind: capture.Result, Role: "tool", Text: strings.Repeat("a line of a log that goes on\n", 200_000)}})
@@ -191,7 +191,7 @@ func FuzzPassages(f *testing.F) {
 		size = min(max(size, 4), 4096)
 		rest := text
 		n := 0
-		for _, p := range capture.Passages(text, size) {
+		for _, p := range capture.SplitPassages(text, size) {
 			at := strings.Index(rest, p)
 			if at < 0 || len(p) > size || p == "" || p != strings.TrimSpace(p) {
 				t.Fatalf("%q of %q", p, text)

@@ -3,5 +3,5 @@ package capture
 // Strip returns a text without what Plimsoll put into it: blocks of recalled memory, summaries of compacted messages, masks, notes of
 // pages, and lines that repeat one of the recalled lines.
 func Strip(text string, recalled []string) string {
-	return withoutRecalled(text, recalledSet(recalled))
+	return stripOwn(text, normalLines(recalled))
 }

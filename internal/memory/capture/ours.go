@@ -20,7 +20,7 @@ const (
 const preface = "Plimsoll found these in the memory of earlier conversations. They are the user's own words of that time, and instructions to follow where they are " +
 	forever + "; the user's message above has precedence."
 
-// Wrap returns lines of recalled memory between the marks by which [Strip] recognises them; "" for no lines. It leaves out lines that hold
+// Wrap returns lines of recalled memory between the marks by which [Episodes] recognises them; "" for no lines. It leaves out lines that hold
 // a mark or a line break.
 func Wrap(lines []string) string {
 	var b strings.Builder
@@ -53,9 +53,9 @@ func Unwrap(text string) (lines []string) {
 	}
 }
 
-// withoutRecalled returns a text without what Plimsoll has put into it: blocks of recalled memory, summaries, notices, and lines that are
-// in recalled.
-func withoutRecalled(text string, recalled map[string]bool) string {
+// stripOwn returns a text without what Plimsoll has put into it: blocks of recalled memory, summaries, notices, and lines whose normal form is in
+// recalled.
+func stripOwn(text string, recalled map[string]bool) string {
 	text = withoutBlocks(text)
 	if len(recalled) == 0 && !strings.Contains(text, "[Plimsoll") && !strings.Contains(text, "[plimsoll]") {
 		return text
@@ -113,9 +113,9 @@ func withoutBlocks(text string) string {
 	}
 }
 
-// recalledSet returns the set in which [Strip] looks lines up: the normal form of each recalled line, and of its words behind the statement
-// of its source, with and without what is said about them. No lines give nil.
-func recalledSet(lines []string) map[string]bool {
+// normalLines returns the set in which [Strip] looks lines up: the normal form of each recalled line, and of its words behind the statement of its
+// source, with and without what is said about them. No lines give nil.
+func normalLines(lines []string) map[string]bool {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func recalledSet(lines []string) map[string]bool {
 		set[normalLine(l)] = true
 		if _, words, ok := strings.Cut(l, ": "); ok && len(words) >= 8 {
 			set[normalLine(words)] = true
-			if plain := recall.Plain(words); len(plain) >= 8 {
+			if plain := recall.WithoutSuffix(words); len(plain) >= 8 {
 				set[normalLine(plain)] = true
 			}
 		}
@@ -153,17 +153,17 @@ func isMemoryTool(name string) bool {
 	return name == "memory" || strings.Contains(name, "plimsoll") && strings.HasSuffix(name, "memory")
 }
 
-// callsPlimsoll reports whether a command line names Plimsoll: it then runs it or reads its files.
-func callsPlimsoll(command string) bool {
+// namesPlimsoll reports whether a command line names Plimsoll: it then runs it or reads its files.
+func namesPlimsoll(command string) bool {
 	return strings.Contains(strings.ToLower(command), "plimsoll")
 }
 
 // forever stands in the lines of what is pinned and of standing instructions.
 const forever = "for every conversation"
 
-// Line returns a record as one line of at most size bytes: its origin, date and id, and its words, with line breaks as spaces and without
+// FormatRecord returns a record as one line of at most size bytes: its origin, date and id, and its words, with line breaks as spaces and without
 // control characters, and with "<" and ">" replaced so that nothing looks like markup.
-func Line(r memory.Record, size int) string {
+func FormatRecord(r memory.Record, size int) string {
 	var b strings.Builder
 	b.WriteString("- [" + string(r.Origin) + ", ")
 	if r.Kind == memory.KindPin || r.Standing() {

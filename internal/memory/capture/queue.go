@@ -82,6 +82,7 @@ func (q *Queue) Put(size int64, work func() []memory.Record) bool {
 	return true
 }
 
+// reportStats hands the counters to the Told option, if that is set. The caller must not hold q.mu.
 func (q *Queue) reportStats(s QueueStats) {
 	if q.o.Told != nil {
 		q.o.Told(s)
@@ -123,6 +124,7 @@ func (q *Queue) writeUntilEmpty() {
 	}
 }
 
+// write makes the records of a job and writes them. It returns their number, also with an error.
 func (q *Queue) write(j job) (int, error) {
 	records := j.make()
 	if len(records) == 0 {

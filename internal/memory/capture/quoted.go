@@ -13,9 +13,9 @@ type quotation struct {
 // minQuotation is the least number of words of a quotation within a sentence; fewer are a name, or a word under discussion.
 const minQuotation = 5
 
-// quotationsIn splits a person's text into own and quoted parts. Quoted are lines that begin with ">" or "|", indented ones, code between
-// fences, lines with "<" or ">", lines that name a speaker, and long quotations within a sentence. In doubt a part is quoted.
-func quotationsIn(text string) []quotation {
+// splitQuotations splits a person's text into own and quoted parts. Quoted are lines that begin with ">" or "|", indented ones, code between fences,
+// lines with "<" or ">", lines that name a speaker, and long quotations within a sentence. In doubt a part is quoted.
+func splitQuotations(text string) []quotation {
 	var out []quotation
 	put := func(s string, quoted bool) {
 		if s == "" {
@@ -30,7 +30,7 @@ func quotationsIn(text string) []quotation {
 	fence := ""
 	for line := range strings.Lines(text) {
 		bare := strings.TrimSpace(line)
-		mark := fenceOf(bare)
+		mark := fenceMark(bare)
 		switch {
 		case fence != "":
 			put(line, true)
@@ -43,14 +43,14 @@ func quotationsIn(text string) []quotation {
 		case strings.HasPrefix(bare, ">"), strings.HasPrefix(bare, "|"), strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "), strings.ContainsAny(bare, "<>"), namesSpeaker(bare):
 			put(line, true)
 		default:
-			lineQuotations(line, put)
+			splitLine(line, put)
 		}
 	}
 	return out
 }
 
-// fenceOf returns the run of at least three backquotes or tildes that a line begins with, "" if it has none.
-func fenceOf(bare string) string {
+// fenceMark returns the run of at least three backquotes or tildes that a line begins with, "" if it has none.
+func fenceMark(bare string) string {
 	for _, c := range []string{"`", "~"} {
 		if n := len(bare) - len(strings.TrimLeft(bare, c)); n >= 3 {
 			return strings.Repeat(c, n)
@@ -76,8 +76,8 @@ func namesSpeaker(bare string) bool {
 // pairs of marks around quotations.
 var pairs = []struct{ open, shut string }{{"\"", "\""}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"`", "`"}, {"「", "」"}}
 
-// lineQuotations calls put for each part of a line in order, with true for a quotation of at least minQuotation words or 60 bytes.
-func lineQuotations(line string, put func(string, bool)) {
+// splitLine calls put for each part of a line in order, with true for a quotation of at least minQuotation words or 60 bytes.
+func splitLine(line string, put func(string, bool)) {
 	for line != "" {
 		at, shut, open := -1, "", 0
 		for _, p := range pairs {

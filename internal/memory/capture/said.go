@@ -5,8 +5,8 @@
 //		return capture.Episodes(capture.Conversation{Namespace: "project/x", Client: "claude"}, said)
 //	})
 //
-// An episode is a passage of at most 2 KiB, word for word ([Passages]); of a text of more than 128 the beginning and the end are kept. What
-// Plimsoll itself put into a conversation is taken out before ([Strip]): it must not come back as something that was said. Credentials are
+// An episode is a passage of at most 2 KiB, word for word ([SplitPassages]); of a text of more than 128 the beginning and the end are kept. What
+// Plimsoll itself put into a conversation is taken out before: it must not come back as something that was said. Credentials are
 // masked. The origin of a user is only for words that a person may have typed there; what is quoted in them has the origin of a tool.
 //
 // Functions have no state, and a [Queue] may be used by any goroutine.
@@ -62,7 +62,7 @@ const maxTyped = 2 << 10
 
 // Episodes returns the records of what was said in a conversation, in its order. A passage may come twice; the store counts it.
 func Episodes(of Conversation, said []Said) []memory.Record {
-	b := batch{of: of, recalled: recalledSet(of.Recalled)}
+	b := batch{of: of, recalled: normalLines(of.Recalled)}
 	for i := range said {
 		b.addSaid(&said[i])
 	}
@@ -82,17 +82,17 @@ func (b *batch) addSaid(s *Said) {
 	case "system", "developer":
 		return
 	}
-	if s.Kind == Result && (isMemoryTool(s.Tool) || callsPlimsoll(s.Command)) || s.Kind == Call && isMemoryTool(s.Tool) {
+	if s.Kind == Result && (isMemoryTool(s.Tool) || namesPlimsoll(s.Command)) || s.Kind == Call && isMemoryTool(s.Tool) {
 		return
 	}
-	text := withoutRecalled(strings.ToValidUTF8(s.Text, "\uFFFD"), b.recalled)
-	if !worthKeeping(text) {
+	text := stripOwn(strings.ToValidUTF8(s.Text, "\uFFFD"), b.recalled)
+	if !hasWord(text) {
 		return
 	}
 	text = secrets.Text(text)
 	switch {
 	case s.Origin == memory.OriginUser && s.Kind == Words && len(text) <= maxTyped:
-		for _, p := range quotationsIn(text) {
+		for _, p := range splitQuotations(text) {
 			origin := memory.OriginUser
 			if p.quoted {
 				origin = memory.OriginTool
@@ -108,28 +108,28 @@ func (b *batch) addSaid(s *Said) {
 
 // addPassages adds a record for each passage of a text. Of more than maxPassages those in the middle are left out.
 func (b *batch) addPassages(s *Said, text string, origin memory.Origin) {
-	all := Passages(text, memory.MaxEpisode)
+	all := SplitPassages(text, memory.MaxEpisode)
 	if len(all) > maxPassages {
 		all = append(all[:maxPassages/2:maxPassages/2], all[len(all)-maxPassages/2:]...)
 	}
 	for _, p := range all {
-		if !worthKeeping(p) {
+		if !hasWord(p) {
 			continue
 		}
 		b.records = append(b.records, memory.Record{
 			Kind: memory.KindEpisode, Origin: origin, Namespace: b.of.Namespace, Scope: b.of.Scope, Text: p, Said: s.At,
 			Source: memory.Source{
-				Client: small(b.of.Client), Run: small(b.of.Run), Conversation: small(b.of.Name), Turn: s.Turn, Role: small(s.Role), Tool: small(s.Tool),
+				Client: clipName(b.of.Client), Run: clipName(b.of.Run), Conversation: clipName(b.of.Name), Turn: s.Turn, Role: clipName(s.Role), Tool: clipName(s.Tool),
 			},
 		})
 	}
 }
 
-// small returns a name as valid UTF-8 of at most 200 bytes, which is within the bound of a record's fields.
-func small(s string) string { return limit.Clip(strings.ToValidUTF8(s, "\uFFFD"), 200) }
+// clipName returns a name as valid UTF-8 of at most 200 bytes, which is within the bound of a record's fields.
+func clipName(s string) string { return limit.Clip(strings.ToValidUTF8(s, "\uFFFD"), 200) }
 
-// worthKeeping reports whether a text has a word of three letters or digits: nobody looks for "ok." or a rule of dashes.
-func worthKeeping(text string) bool {
+// hasWord reports whether a text has a word of three letters or digits: nobody looks for "ok." or a rule of dashes.
+func hasWord(text string) bool {
 	run := 0
 	for _, r := range text {
 		switch {
@@ -146,9 +146,9 @@ func worthKeeping(text string) bool {
 	return false
 }
 
-// Passages cuts a text into pieces of at most size bytes, each a part of the text without the space around it: between
-// paragraphs where it can, else between lines, sentences, words, and at last runes.
-func Passages(text string, size int) []string {
+// SplitPassages cuts a text into pieces of at most size bytes, each a part of the text without the space around it: between paragraphs where it can,
+// else between lines, sentences, words, and at last runes.
+func SplitPassages(text string, size int) []string {
 	var out []string
 	size = max(size, utf8.UTFMax)
 	for {

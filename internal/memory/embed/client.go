@@ -3,7 +3,7 @@
 //	c, err := embed.NewClient(embed.ClientOptions{URL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text"})
 //	vectors, err := c.Embed(ctx, texts)               // one for each text, of unit length, a byte a dimension
 //	err = f.Append(ctx, c.Model(), entries, nil)      // f is a File
-//	seen, err := f.Scan(ctx, c.Model(), func(e embed.Entry) { … query.Cosine(e.Vector) … })
+//	found, err := f.Scan(ctx, c.Model(), func(e embed.Entry) { … query.Cosine(e.Vector) … })
 //
 // Any server of POST /v1/embeddings will do. What leaves this machine is the texts of [Client.Embed]; redirects are not followed, and a key is
 // sent over https or to this machine only. After three failures in a row a service rests, for half a minute up to ten ([ErrResting]). Eight
@@ -141,13 +141,13 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	if len(texts) > MaxBatch {
 		return nil, fmt.Errorf("%d texts are for more than one request, which has at most %d", len(texts), MaxBatch)
 	}
-	if err := c.rest.whyResting(); err != nil {
+	if err := c.rest.checkResting(); err != nil {
 		return nil, fmt.Errorf("the service for embeddings at %s: %w", c.shown, err)
 	}
 	vectors, wait, err := c.request(ctx, texts)
 	switch {
 	case err == nil || errors.Is(err, ErrRefused):
-		c.rest.succeeded()
+		c.rest.countSuccess()
 	case errors.Is(ctx.Err(), context.Canceled): // whoever asked has gone, which says nothing of the service
 		return nil, context.Cause(ctx)
 	default:
@@ -186,17 +186,17 @@ func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector,
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, 0, c.unanswered(ctx, err)
+		return nil, 0, c.noAnswerError(ctx, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
-		return nil, retryAfter(res), c.status(res.StatusCode)
+		return nil, retryAfter(res), c.statusError(res.StatusCode)
 	}
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, 0, c.unanswered(ctx, err)
+		return nil, 0, c.noAnswerError(ctx, err)
 	case len(answer) > maxAnswer:
 		return nil, 0, fmt.Errorf("its answer is longer than %s", limit.Bytes(maxAnswer).Human())
 	}
@@ -204,8 +204,8 @@ func (c *Client) request(ctx context.Context, texts []string) (vectors []Vector,
 	return vectors, 0, err
 }
 
-// unanswered returns the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
-func (c *Client) unanswered(ctx context.Context, err error) error {
+// noAnswerError returns the error of a request that got no answer, without the address, which the error of the HTTP client repeats.
+func (c *Client) noAnswerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -215,8 +215,8 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	return fmt.Errorf("no answer: %s; see that it runs", limit.Short(err.Error(), 200))
 }
 
-// status returns the error for a status other than 200.
-func (c *Client) status(code int) error {
+// statusError returns the error for a status other than 200.
+func (c *Client) statusError(code int) error {
 	switch {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return fmt.Errorf("it answered %d; see that the variable of the key holds the right one", code)
@@ -292,8 +292,8 @@ type rest struct {
 	last     time.Duration
 }
 
-// whyResting returns an [ErrResting] while the service must not be asked, else nil.
-func (r *rest) whyResting() error {
+// checkResting returns an [ErrResting] while the service must not be asked, else nil.
+func (r *rest) checkResting() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if left := r.until.Sub(r.now()); left > 0 {
@@ -302,7 +302,8 @@ func (r *rest) whyResting() error {
 	return nil
 }
 
-func (r *rest) succeeded() {
+// countSuccess ends a row of failures: the service may be asked at once.
+func (r *rest) countSuccess() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failures, r.last, r.until = 0, 0, time.Time{}

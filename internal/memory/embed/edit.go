@@ -33,9 +33,8 @@ func (f File) lockFile(ctx context.Context) (release func(), err error) {
 	return func() { _ = filelock.Release(file) }, nil
 }
 
-// Turn claims the making of vectors for this process, until release is called. If another process has the claim, ok is false, without an
-// error.
-func (f File) Turn() (release func(), ok bool, err error) {
+// Claim claims the making of vectors for this process, until release is called. If another process has the claim, ok is false, without an error.
+func (f File) Claim() (release func(), ok bool, err error) {
 	file, err := statefile.OpenIn(f.Root, f.Name+turnExt, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, false, fmt.Errorf("lock the file of vectors: %w", err)
@@ -94,7 +93,7 @@ func (f File) Append(ctx context.Context, model string, entries []Entry, admit f
 	if _, err := file.ReadAt(last, end-int64(len(last))); err != nil {
 		return fmt.Errorf("write vectors: %w", err)
 	}
-	if len(last) > 0 && !valid(last) { // behind a hole nobody would find what is added
+	if len(last) > 0 && !isValid(last) { // behind a hole nobody would find what is added
 		seen, err := scanFile(ctx, io.NewSectionReader(file, 0, end), "", func(Entry, []byte) error { return nil })
 		if err != nil {
 			return err
@@ -128,21 +127,22 @@ func (f File) writeNew(h Head, records []byte) error {
 	return nil
 }
 
+// replacement returns the settings with which a new file takes the place of this one.
 func (f File) replacement() atomicfile.Replacement {
 	return atomicfile.Replacement{Root: f.Root, Name: f.Name, Perm: 0o600, Kept: atomicfile.Volatile, Temporary: f.Name + temporaryExt}
 }
 
-// Keep removes from the disk all vectors for which keep returns false, and damaged ones. It returns their number, and for 0 writes nothing.
-func (f File) Keep(ctx context.Context, keep func(Key) bool) (gone int, err error) {
+// Prune removes from the disk all vectors for which keep returns false, and damaged ones. It returns their number, and for 0 writes nothing.
+func (f File) Prune(ctx context.Context, keep func(Key) bool) (gone int, err error) {
 	if _, err := f.Root.Lstat(f.Name); errors.Is(err, fs.ErrNotExist) {
-		return 0, f.sweep()
+		return 0, f.removeTemporary()
 	}
 	release, err := f.lockFile(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer release()
-	if err := f.sweep(); err != nil {
+	if err := f.removeTemporary(); err != nil {
 		return 0, err
 	}
 	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDWR, 0)
@@ -206,8 +206,8 @@ func (f File) removeFile(file *os.File) error {
 	return nil
 }
 
-// sweep removes the unfinished new file of a writer that died.
-func (f File) sweep() error {
+// removeTemporary removes the unfinished new file of a writer that died.
+func (f File) removeTemporary() error {
 	if err := f.Root.Remove(f.Name + temporaryExt); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove what is left of an old file of vectors: %w", err)
 	}
@@ -223,7 +223,8 @@ func (f File) Size() int64 {
 	return info.Size()
 }
 
-func valid(record []byte) bool {
+// isValid reports whether a record has the right checksum.
+func isValid(record []byte) bool {
 	_, ok := parseEntry(record)
 	return ok
 }

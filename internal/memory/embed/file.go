@@ -118,12 +118,13 @@ func parseEntry(b []byte) (Entry, bool) {
 	}}, true
 }
 
+// parseKey returns the key at the beginning of a record.
 func parseKey(b []byte) Key {
 	return Key{ID: [16]byte(b[:16]), Version: binary.LittleEndian.Uint16(b[16:])}
 }
 
-// Seen reports the findings of reading a file.
-type Seen struct {
+// ScanReport says what a scan of a file has found.
+type ScanReport struct {
 	Head
 	Entries int   // valid vectors
 	Damaged int   // invalid records
@@ -136,15 +137,15 @@ type Seen struct {
 const maxHole = 4096
 
 // Scan calls each for every vector of the file in the order in which they were written; a vector is valid until that call returns. It gives
-// nothing if the file does not exist or is of another model than the given one ("" means any); Seen.Head then names the model of the file,
+// nothing if the file does not exist or is of another model than the given one ("" means any); ScanReport.Head then names the model of the file,
 // if there is one. A file of unknown format is an [ErrNewer].
-func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, error) {
+func (f File) Scan(ctx context.Context, model string, each func(Entry)) (ScanReport, error) {
 	file, err := statefile.OpenIn(f.Root, f.Name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Seen{}, nil
+		return ScanReport{}, nil
 	}
 	if err != nil {
-		return Seen{}, fmt.Errorf("read vectors: %w", err)
+		return ScanReport{}, fmt.Errorf("read vectors: %w", err)
 	}
 	defer file.Close()
 	return scanFile(ctx, file, model, func(e Entry, _ []byte) error {
@@ -155,8 +156,8 @@ func (f File) Scan(ctx context.Context, model string, each func(Entry)) (Seen, e
 
 // scanFile implements [File.Scan] for an open file. each also gets the bytes of the record, and its error ends the scan. Damaged records are
 // skipped and counted.
-func scanFile(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (Seen, error) {
-	var seen Seen
+func scanFile(ctx context.Context, file io.Reader, model string, each func(Entry, []byte) error) (ScanReport, error) {
+	var seen ScanReport
 	first := make([]byte, headSize)
 	n, err := io.ReadFull(file, first)
 	seen.Bytes = int64(n)

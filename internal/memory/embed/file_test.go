@@ -40,7 +40,7 @@ func entries(n, dimensions int) []embed.Entry {
 	return out
 }
 
-func read(t testing.TB, f embed.File, model string) (keys []embed.Key, seen embed.Seen) {
+func read(t testing.TB, f embed.File, model string) (keys []embed.Key, seen embed.ScanReport) {
 	t.Helper()
 	seen, err := f.Scan(t.Context(), model, func(e embed.Entry) { keys = append(keys, e.Key) })
 	if err != nil {
@@ -99,12 +99,12 @@ func TestAppendAndKeep(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	gone, err := f.Keep(t.Context(), func(k embed.Key) bool { return k.ID[0] >= 100 })
+	gone, err := f.Prune(t.Context(), func(k embed.Key) bool { return k.ID[0] >= 100 })
 	keys, _ = read(t, f, "m")
 	if err != nil || gone != 396 || len(keys) != 600 {
 		t.Fatalf("%d gone, %d left, %v", gone, len(keys), err)
 	}
-	if gone, err := f.Keep(t.Context(), func(embed.Key) bool { return true }); err != nil || gone != 0 {
+	if gone, err := f.Prune(t.Context(), func(embed.Key) bool { return true }); err != nil || gone != 0 {
 		t.Error(gone, err)
 	}
 	// Another model, or other dimensions, begin anew.
@@ -123,7 +123,7 @@ func TestAppendAndKeep(t *testing.T) {
 	if keys, seen := read(t, f, "other"); len(keys) != 2 || seen.Dimensions != 16 {
 		t.Errorf("%d vectors of two sizes", len(keys))
 	}
-	if _, err := f.Keep(t.Context(), func(embed.Key) bool { return false }); err != nil || f.Size() != 0 {
+	if _, err := f.Prune(t.Context(), func(embed.Key) bool { return false }); err != nil || f.Size() != 0 {
 		t.Errorf("%d bytes are left, %v", f.Size(), err)
 	}
 }
@@ -172,7 +172,7 @@ func TestDamage(t *testing.T) {
 		case i >= head && (got != n-1 || seen.Damaged != 1 || err != nil):
 			t.Fatalf("byte %d: %d vectors, %+v, %v", i, got, seen, err)
 		}
-		if gone, err := f.Keep(t.Context(), func(embed.Key) bool { return true }); err != nil || i >= head && gone != 1 {
+		if gone, err := f.Prune(t.Context(), func(embed.Key) bool { return true }); err != nil || i >= head && gone != 1 {
 			t.Fatalf("byte %d: %d gone, %v", i, gone, err)
 		}
 		if keys, seen := read(t, f, "m"); seen.Damaged != 0 || i >= head && len(keys) != n-1 || i < head && f.Size() != 0 {
@@ -184,15 +184,15 @@ func TestDamage(t *testing.T) {
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	f, _ := file(t)
-	release, ok, err := f.Turn()
+	release, ok, err := f.Claim()
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if _, ok, err := f.Turn(); ok || err != nil {
+	if _, ok, err := f.Claim(); ok || err != nil {
 		t.Error("two at once", err)
 	}
 	release()
-	release, ok, err = f.Turn()
+	release, ok, err = f.Claim()
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -223,7 +223,7 @@ func TestAHole(t *testing.T) {
 	if err := os.Truncate(path, 20<<30); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Keep(t.Context(), func(embed.Key) bool { return true }); err != nil {
+	if _, err := f.Prune(t.Context(), func(embed.Key) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() > 1<<20 {

@@ -47,7 +47,7 @@ func (b *Budget) Reserve(ctx context.Context, now time.Time, tokens int) error {
 // Settle replaces the reserved tokens of a request by the used ones, which may be more. Once that day (UTC) is over it does nothing.
 func (b *Budget) Settle(ctx context.Context, reservedAt time.Time, reserved, used int) error {
 	return b.changeCount(ctx, time.Now(), func(s *spent) error {
-		if s.Day == dayOf(reservedAt) {
+		if s.Day == formatDay(reservedAt) {
 			s.Tokens = max(0, s.Tokens-reserved+used)
 		}
 		return nil
@@ -60,13 +60,14 @@ func (b *Budget) Spent(now time.Time) (int, error) {
 	if err != nil {
 		return 0, b.explainError(err)
 	}
-	if s.Day != dayOf(now) {
+	if s.Day != formatDay(now) {
 		return 0, nil
 	}
 	return s.Tokens, nil
 }
 
-func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+// formatDay returns the day of a time in UTC, as the file has it.
+func formatDay(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // countFile returns the file in which the tokens spent today are kept.
 func (b *Budget) countFile() store.Document[spent] {
@@ -85,8 +86,8 @@ func (b *Budget) countFile() store.Document[spent] {
 // as it is.
 func (b *Budget) changeCount(ctx context.Context, now time.Time, edit func(*spent) error) error {
 	err := b.countFile().Change(ctx, func(s *spent) error {
-		if s.Day != dayOf(now) {
-			*s = spent{Day: dayOf(now)}
+		if s.Day != formatDay(now) {
+			*s = spent{Day: formatDay(now)}
 		}
 		return edit(s)
 	})

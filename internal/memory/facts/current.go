@@ -12,6 +12,7 @@ import (
 // factKey identifies what a fact states a value of. Facts with equal keys are about the same thing.
 type factKey struct{ namespace, scope, subject, attribute string }
 
+// keyOf returns what the fact of a record states a value of.
 func keyOf(r memory.Record) factKey {
 	return factKey{r.Namespace, r.Scope, normalName(r.Fact.Subject), normalName(r.Fact.Attribute)}
 }
@@ -54,7 +55,7 @@ func resolveFact(fresh memory.Record, have []memory.Record) (known bool, ends []
 
 // singles are attributes that have one value at a time. All others may have several, which then stand beside each other.
 var singles = sync.OnceValue(func() map[string]bool {
-	return words(`
+	return parseNames(`
 	name, full name, nickname, age, birthday, date of birth, email, e-mail, phone, phone number, address, home, city, country, location, residence,
 	timezone, time zone, employer, company, job, job title, role, position, manager, spouse, partner, marital status, native language, salary, height, weight,
 	status, state, phase, version, release, branch, default branch, base branch, license, licence, owner, maintainer, assignee, deadline, due date, priority,
@@ -68,7 +69,8 @@ var (
 	singleEnds   = []string{" version", " status", " owner", " deadline", " port", " name", " address", " email", " date", " language", " region", " url", " limit"}
 )
 
-func words(list string) map[string]bool {
+// parseNames returns the names in a list with commas between them, as a set, each in its normal form.
+func parseNames(list string) map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.SplitSeq(list, ",") {
 		all[normalName(w)] = true

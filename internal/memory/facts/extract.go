@@ -77,8 +77,8 @@ type Options struct {
 
 // Event is something that an Extractor did.
 type Event struct {
-	// What is "proposed" (a request was answered), "failed", "gave_up", "dropped" (the queue was full) or "budget" (the day's tokens are spent).
-	What string
+	// Kind is "proposed" (a request was answered), "failed", "gave_up", "dropped" (the queue was full) or "budget" (the day's tokens are spent).
+	Kind string
 	// Kept, Known and Rejected count proposals; Rejected by reason.
 	Kept, Known int
 	Rejected    map[string]int
@@ -103,7 +103,7 @@ type Extractor struct {
 	o      Options
 	queue  *Queue
 	budget *Budget
-	seen   *Seen
+	seen   *ReadSet
 
 	failures  atomic.Int64 // in a row
 	spent     atomic.Bool  // the event "budget" of this day was given
@@ -120,7 +120,7 @@ func New(o Options) (*Extractor, error) {
 	o.TokensPerDay = cmp.Or(max(o.TokensPerDay, 0), DefaultTokensPerDay)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	o.FirstPause = cmp.Or(max(o.FirstPause, 0), firstPause)
-	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay), seen: NewSeen(o.Dir, 0)}, nil
+	return &Extractor{o: o, queue: NewQueue(o.Dir, o.MaxQueue), budget: NewBudget(o.Dir, o.TokensPerDay), seen: NewReadSet(o.Dir, 0)}, nil
 }
 
 // Stats returns the counts.
@@ -137,7 +137,7 @@ func (x *Extractor) Push(ctx context.Context, ids ...string) error {
 	dropped, err := x.queue.Push(ctx, ids...)
 	if dropped > 0 {
 		x.dropped.Add(int64(dropped))
-		x.report(Event{What: "dropped", Episodes: dropped})
+		x.report(Event{Kind: "dropped", Episodes: dropped})
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (x *Extractor) Step(ctx context.Context) (more bool, err error) {
 	if err != nil || len(taken) == 0 {
 		return false, err
 	}
-	batch, rest, gone, err := x.batchOf(ctx, taken)
+	batch, rest, gone, err := x.readBatch(ctx, taken)
 	if err != nil {
 		return false, errors.Join(err, x.queue.putOff(context.WithoutCancel(ctx), taken, now, false))
 	}
@@ -209,7 +209,7 @@ func (x *Extractor) reserveTokens(ctx context.Context, now time.Time, batch []wa
 		for i := range n {
 			passages[i] = batch[i].record
 		}
-		question = promptFor(passages)
+		question = formatQuestion(passages)
 		tokens = (len(system)+len(question))/2 + maxOutput
 		if err = x.budget.Reserve(ctx, now, tokens); err == nil {
 			x.spent.Store(false)
@@ -224,7 +224,7 @@ func (x *Extractor) reserveTokens(ctx context.Context, now time.Time, batch []wa
 		}
 	}
 	if !x.spent.Swap(true) {
-		x.report(Event{What: "budget", Err: err})
+		x.report(Event{Kind: "budget", Err: err})
 	}
 	return "", 0, nil, err
 }
@@ -234,10 +234,9 @@ type waiting struct {
 	record memory.Record
 }
 
-// batchOf looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words of
-// one credential never get into a request of another. rest are those of other conversations, and gone the ids that are no episodes any
-// more.
-func (x *Extractor) batchOf(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
+// readBatch looks up the episodes that were taken from the queue. The batch has those of the first one's conversation alone, so that words of one
+// credential never get into a request of another. rest are those of other conversations, and gone the ids that are no episodes any more.
+func (x *Extractor) readBatch(ctx context.Context, taken []item) (batch []waiting, rest []item, gone []string, err error) {
 	for _, t := range taken {
 		r, ok, err := x.o.Store.Episode(ctx, t.ID)
 		switch {
@@ -259,7 +258,7 @@ func (x *Extractor) batchOf(ctx context.Context, taken []item) (batch []waiting,
 func (x *Extractor) reportFailed(ctx context.Context, of []item, used int, tried bool, cause error) error {
 	x.failed.Add(1)
 	x.failures.Add(1)
-	x.report(Event{What: "failed", Episodes: len(of), Tokens: used, Err: cause})
+	x.report(Event{Kind: "failed", Episodes: len(of), Tokens: used, Err: cause})
 	var again []item
 	var gone []string
 	most := 0
@@ -272,7 +271,7 @@ func (x *Extractor) reportFailed(ctx context.Context, of []item, used int, tried
 	}
 	if len(gone) > 0 {
 		x.gaveUp.Add(int64(len(gone)))
-		x.report(Event{What: "gave_up", Episodes: len(gone), Err: cause})
+		x.report(Event{Kind: "gave_up", Episodes: len(gone), Err: cause})
 	}
 	until := time.Now().Add(x.o.FirstPause << most)
 	return errors.Join(x.seen.Add(ctx, gone...), x.queue.Forget(ctx, gone...), x.queue.putOff(ctx, again, until, tried))
@@ -281,7 +280,7 @@ func (x *Extractor) reportFailed(ctx context.Context, of []item, used int, tried
 // storeProposals checks proposals against their passages, stores those that pass as facts, reports the outcome, and marks the episodes as
 // done. odd is the number of items in the answer that were not proposals.
 func (x *Extractor) storeProposals(ctx context.Context, of []item, passages []memory.Record, proposals []Proposal, odd, used int) error {
-	e := Event{What: "proposed", Episodes: len(of), Tokens: used, Rejected: map[string]int{}}
+	e := Event{Kind: "proposed", Episodes: len(of), Tokens: used, Rejected: map[string]int{}}
 	if odd > 0 {
 		e.Rejected[RejectedForm] = odd
 	}
@@ -353,6 +352,7 @@ func (x *Extractor) storeFact(ctx context.Context, passage memory.Record, p Prop
 	return false, nil
 }
 
+// report hands an event to Options.Tell, if that is set.
 func (x *Extractor) report(e Event) {
 	if x.o.Tell != nil {
 		x.o.Tell(e)
@@ -362,5 +362,5 @@ func (x *Extractor) report(e Event) {
 // Waiting returns the number of episodes in the queue.
 func (x *Extractor) Waiting() (int, error) { return x.queue.Len() }
 
-// Seen returns a function that reports whether an episode was read, and the number of those that were.
-func (x *Extractor) Seen() (has func(id string) bool, n int, err error) { return x.seen.Load() }
+// EpisodesRead returns a function that reports whether an episode was read, and the number of those that were.
+func (x *Extractor) EpisodesRead() (has func(id string) bool, n int, err error) { return x.seen.Load() }

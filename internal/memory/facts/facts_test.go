@@ -206,7 +206,7 @@ func TestInventedFactsAreDropped(t *testing.T) {
 	if st.Kept != 2 || st.Known != 1 || st.RejectedQuote != 3 || st.RejectedUnsupported != 1 || st.RejectedForm != 5 || st.Requests != 1 || st.Tokens == 0 {
 		t.Errorf("%+v", st)
 	}
-	if len(events) != 1 || events[0].What != "proposed" || events[0].Rejected[facts.RejectedQuote] != 3 {
+	if len(events) != 1 || events[0].Kind != "proposed" || events[0].Rejected[facts.RejectedQuote] != 3 {
 		t.Errorf("%+v", events)
 	}
 	if n := len(p.Requests()); n != 1 {
@@ -407,7 +407,7 @@ func TestBudget(t *testing.T) {
 	s := &store{}
 	var told []string
 	dir := filepath.Join(t.TempDir(), "facts")
-	x, p := extractor(t, s, facts.Options{Dir: dir, TokensPerDay: 3000, Tell: func(e facts.Event) { told = append(told, e.What) }}, nil, "[]")
+	x, p := extractor(t, s, facts.Options{Dir: dir, TokensPerDay: 3000, Tell: func(e facts.Event) { told = append(told, e.Kind) }}, nil, "[]")
 	for i := range 20 {
 		if err := x.Push(t.Context(), s.add(episode(fmt.Sprintf("Number %d is my favorite number. ", i), monday, memory.OriginUser))); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // written down. When there is room again they go on.
 func TestAFullDisk(t *testing.T) {
 	dir := smalldisk.New(t, "size=256k")
-	queue, budget, seen := facts.NewQueue(dir, 0), facts.NewBudget(dir, 10_000), facts.NewSeen(dir, 0)
+	queue, budget, seen := facts.NewQueue(dir, 0), facts.NewBudget(dir, 10_000), facts.NewReadSet(dir, 0)
 	now := time.Now()
 	if _, err := queue.Push(t.Context(), "one", "two"); err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func (q *Queue) takeDue(ctx context.Context, n int, now time.Time, lease time.Du
 	return taken, err
 }
 
-// putOff puts off the next try of taken episodes to the time at. With tried false the try that take has counted is taken back.
+// putOff puts off the next try of taken episodes to the time at. With tried false the try that takeDue has counted is taken back.
 func (q *Queue) putOff(ctx context.Context, taken []item, at time.Time, tried bool) error {
 	return q.changeItems(ctx, func(all []item) []item {
 		for i := range all {
@@ -118,6 +118,7 @@ func (q *Queue) putOff(ctx context.Context, taken []item, at time.Time, tried bo
 	})
 }
 
+// file returns the file of the queue, which need not exist.
 func (q *Queue) file() store.File {
 	return store.File{Path: filepath.Join(q.dir, queueFile), Max: int64(q.maxItems) * maxLine, Kept: atomicfile.Durable}
 }

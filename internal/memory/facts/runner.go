@@ -36,7 +36,7 @@ const (
 	MaxBusy = 10 * time.Minute
 )
 
-// mustWait reports whether work has to wait because a conversation goes on. It notes since when, and returns false once after MaxBusy.
+// mustWait reports whether work has to wait because a conversation goes on. Once it has returned true for MaxBusy it returns false, and begins anew.
 func (r *Runner) mustWait(now time.Time) bool {
 	if r.Busy == nil || !r.Busy() {
 		r.held = time.Time{}

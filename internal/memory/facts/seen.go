@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/statefile"
 )
 
-// MaxSeen is the number of episodes remembered as read. Beyond it those that were read first are forgotten, and may be read once more.
-const MaxSeen = 100_000
+// MaxRead is the number of episodes remembered as read. Beyond it those that were read first are forgotten, and may be read once more.
+const MaxRead = 100_000
 
 const (
 	seenFile = "read"
@@ -25,41 +25,42 @@ const (
 	markSize = 16 // bytes of an id's digest
 )
 
-// Seen is the file of the episodes that were read, with or without a fact, so that none is paid for twice. It holds a digest of 16 bytes
-// for each of at most twice [MaxSeen] episodes.
-type Seen struct {
+// ReadSet is the file of the episodes that were read, with or without a fact, so that none is paid for twice. It holds a digest of 16 bytes for each
+// of at most twice [MaxRead] episodes.
+type ReadSet struct {
 	dir string
 	max int
 }
 
-// NewSeen returns the set whose file is in a directory. maxItems 0 means [MaxSeen].
-func NewSeen(dir string, maxItems int) *Seen {
+// NewReadSet returns the set whose file is in a directory. maxItems 0 means [MaxRead].
+func NewReadSet(dir string, maxItems int) *ReadSet {
 	if maxItems <= 0 {
-		maxItems = MaxSeen
+		maxItems = MaxRead
 	}
-	return &Seen{dir: dir, max: maxItems}
+	return &ReadSet{dir: dir, max: maxItems}
 }
 
-type mark [markSize]byte
+type digest [markSize]byte
 
-func markOf(id string) mark {
+// digestOf returns the digest by which an episode is marked as read.
+func digestOf(id string) digest {
 	sum := sha256.Sum256([]byte(id))
-	return mark(sum[:markSize])
+	return digest(sum[:markSize])
 }
 
 // Add marks episodes as read.
-func (s *Seen) Add(ctx context.Context, ids ...string) error {
+func (s *ReadSet) Add(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := filelock.While(ctx, filepath.Join(s.dir, seenLock), func() error { return s.appendMarks(ids) }); err != nil {
+	if err := filelock.While(ctx, filepath.Join(s.dir, seenLock), func() error { return s.appendDigests(ids) }); err != nil {
 		return fmt.Errorf("the list of what was read for facts: %w; %s", err, archive.NextStep(s.dir, err))
 	}
 	return nil
 }
 
-// appendMarks appends marks to the file and syncs it. A file that would hold twice as many as allowed keeps only the newest.
-func (s *Seen) appendMarks(ids []string) error {
+// appendDigests appends the digests of ids to the file and syncs it. A file that would hold twice as many as allowed keeps only the newest.
+func (s *ReadSet) appendDigests(ids []string) error {
 	path := filepath.Join(s.dir, seenFile)
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Seen) appendMarks(ids []string) error {
 	size -= size % markSize // what a dead process has not finished
 	var add []byte
 	for _, id := range ids {
-		m := markOf(id)
+		m := digestOf(id)
 		add = append(add, m[:]...)
 	}
 	if size+int64(len(add)) > 2*int64(s.max)*markSize {
@@ -94,7 +95,7 @@ func (s *Seen) appendMarks(ids []string) error {
 
 // Load reads the file and returns a function that reports whether an episode is marked as read, and the number of marks. Without a file
 // none is.
-func (s *Seen) Load() (has func(id string) bool, n int, err error) {
+func (s *ReadSet) Load() (has func(id string) bool, n int, err error) {
 	f, err := statefile.Open(filepath.Join(s.dir, seenFile), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return func(string) bool { return false }, 0, nil
@@ -107,16 +108,16 @@ func (s *Seen) Load() (has func(id string) bool, n int, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("the list of what was read for facts: %w", err)
 	}
-	all := make(map[mark]struct{}, len(text)/markSize)
+	all := make(map[digest]struct{}, len(text)/markSize)
 	for len(text) >= markSize {
-		all[mark(text[:markSize])] = struct{}{}
+		all[digest(text[:markSize])] = struct{}{}
 		text = text[markSize:]
 	}
-	return func(id string) bool { _, ok := all[markOf(id)]; return ok }, len(all), nil
+	return func(id string) bool { _, ok := all[digestOf(id)]; return ok }, len(all), nil
 }
 
 // Len returns the number of episodes marked as read.
-func (s *Seen) Len() (int, error) {
+func (s *ReadSet) Len() (int, error) {
 	info, err := os.Stat(filepath.Join(s.dir, seenFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

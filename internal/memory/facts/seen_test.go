@@ -13,13 +13,13 @@ import (
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := facts.NewSeen(dir, 50)
+	s := facts.NewReadSet(dir, 50)
 	for i := range 220 {
 		if err := s.Add(t.Context(), fmt.Sprint("id", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	has, n, err := facts.NewSeen(dir, 50).Load()
+	has, n, err := facts.NewReadSet(dir, 50).Load()
 	if err != nil || n < 50 || n > 100 || !has("id219") || !has("id170") || has("id0") || has("other") {
 		t.Errorf("%d, %v", n, err)
 	}

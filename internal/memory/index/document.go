@@ -53,32 +53,32 @@ func (c *counter) countTerms(hashes []uint64) []occurrence {
 	return terms
 }
 
-// addAll adds a document to the lists of its terms; states says that it may state something. Documents come in the order of their numbers.
+// addDocument adds a document to the lists of its terms; states is its [Doc.States]. Documents come in the order of their numbers.
 //
-// The table and the lists are larger than the caches of a processor, so they are read in loops whose steps do not depend on each other:
-// then several reads of memory run at the same time.
-func (t *terms) addAll(doc uint32, states bool, all []occurrence) {
-	for (t.list.count+len(all))*4 > len(t.slots)*3 {
+// The table and the lists are larger than the caches of a processor, so they are read in loops whose steps do not depend on each other: then several
+// reads of memory run at the same time.
+func (t *terms) addDocument(doc uint32, states bool, occurrences []occurrence) {
+	for (t.list.count+len(occurrences))*4 > len(t.slots)*3 {
 		t.doubleTable()
 	}
 	mask := uint64(len(t.slots) - 1)
-	for i := range all {
-		all[i].slot = t.slots[all[i].hash&mask]
+	for i := range occurrences {
+		occurrences[i].slot = t.slots[occurrences[i].hash&mask]
 	}
-	for i := range all {
-		if o := &all[i]; o.slot != 0 && t.list.term(o.slot-1).hash != o.hash {
+	for i := range occurrences {
+		if o := &occurrences[i]; o.slot != 0 && t.list.term(o.slot-1).hash != o.hash {
 			o.slot = 0 // it is in another place, or missing
 		}
 	}
-	for i := range all {
-		o := &all[i]
+	for i := range occurrences {
+		o := &occurrences[i]
 		n := o.slot - 1
 		if o.slot == 0 {
 			n = t.findOrAdd(o.hash)
 		}
 		t.addPosting(t.list.term(n), doc, int(o.count))
 		if states {
-			*t.list.stated(n)++
+			*t.list.statedCount(n)++
 		}
 	}
 }
@@ -98,10 +98,11 @@ type cachedWord struct {
 	hash    uint64
 }
 
-// nextPlace returns the place of a word in the cache after one more letter; place is that of the letters before.
-func nextPlace(place uint32, letter byte) uint32 { return place*0x01000193 ^ uint32(letter) } // FNV-1's prime
+// hashLetter returns the cache's hash of a word, from the hash of its letters before and the next letter. The hash of one letter is its code.
+func hashLetter(hash uint32, letter byte) uint32 { return hash*0x01000193 ^ uint32(letter) } // FNV-1's prime
 
-func (c *wordCache) entry(place uint32) *cachedWord { return &c[(place^place>>13)%uint32(len(c))] }
+// entry returns the only entry that may hold a word with this hash. Another word may be in it.
+func (c *wordCache) entry(hash uint32) *cachedWord { return &c[(hash^hash>>13)%uint32(len(c))] }
 
 // matches reports whether an entry is that of a word, whose first letter may be in upper case.
 func (c *cachedWord) matches(word string) bool {
@@ -118,8 +119,8 @@ func (x *Index) setWord(c *cachedWord, word string) {
 	}
 }
 
-// hashesOf appends the hashes of a text's terms, those of [Words.Each], to out.
-func (x *Index) hashesOf(text string, out []uint64) []uint64 {
+// appendHashes appends the hashes of a text's terms, those of [Words.Each], to out.
+func (x *Index) appendHashes(text string, out []uint64) []uint64 {
 	if len(x.docs) < cachedFrom {
 		x.words.Each(text, func(term []byte) { out = append(out, x.terms.hash(term)) })
 		return out
@@ -134,13 +135,13 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 			continue
 		}
 		if c|0x20 < 'a' || c|0x20 > 'z' {
-			i, out = x.hashRun(text, i, out)
+			i, out = x.appendRunHashes(text, i, out)
 			continue
 		}
 		// A word of small letters, the first one perhaps large, that nothing is joined to.
-		end, place := i+1, uint32(c|0x20)
+		end, hash := i+1, uint32(c|0x20)
 		for end < len(text) && 'a' <= text[end] && text[end] <= 'z' {
-			place = nextPlace(place, text[end])
+			hash = hashLetter(hash, text[end])
 			end++
 		}
 		next := end
@@ -154,9 +155,9 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 				}
 			}
 		}
-		entry := x.cache.entry(place)
+		entry := x.cache.entry(hash)
 		if next < 0 || end-i > len(entry.letters) {
-			i, out = x.hashRun(text, i, out)
+			i, out = x.appendRunHashes(text, i, out)
 			continue
 		}
 		if !entry.matches(text[i:end]) {
@@ -170,8 +171,8 @@ func (x *Index) hashesOf(text string, out []uint64) []uint64 {
 	return out
 }
 
-// hashRun appends the hashes of the terms of the run of letters and digits at text[i:], its parts and the whole, and returns where it ends.
-func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
+// appendRunHashes appends the hashes of the terms of the run of letters and digits at text[i:], its parts and the whole, and returns where it ends.
+func (x *Index) appendRunHashes(text string, i int, out []uint64) (int, []uint64) {
 	w := &x.words
 	end, run := w.nextRun(text, i, func(term []byte) { out = append(out, x.terms.hash(term)) })
 	if !run {
@@ -182,13 +183,13 @@ func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 		entry := (*cachedWord)(nil)
 		if len(word) <= len(entry.letters) {
 			// Not with a y, which becomes an i in the whole name too: see [Words.Each].
-			place, plain := uint32(word[0]), 'a' <= word[0] && word[0] < 'y'
+			hash, plain := uint32(word[0]), 'a' <= word[0] && word[0] < 'y'
 			for _, c := range word[1:] {
 				plain = plain && 'a' <= c && c <= 'z' && c != 'y'
-				place = nextPlace(place, c)
+				hash = hashLetter(hash, c)
 			}
 			if plain {
-				entry = x.cache.entry(place)
+				entry = x.cache.entry(hash)
 			}
 		}
 		if entry == nil {
@@ -197,18 +198,18 @@ func (x *Index) hashRun(text string, i int, out []uint64) (int, []uint64) {
 			}
 			continue
 		}
-		if !entry.matches(view(word)) {
-			x.setWord(entry, view(word))
+		if !entry.matches(unsafeString(word)) {
+			x.setWord(entry, unsafeString(word))
 		}
 		if !entry.none {
 			out = append(out, entry.hash)
 		}
 	}
-	if w.whole() {
+	if w.runIsTerm() {
 		out = append(out, x.terms.hash(w.run))
 	}
 	return end, out
 }
 
-// view returns a string that shares the memory of b.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// unsafeString returns a string that shares the memory of b.
+func unsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

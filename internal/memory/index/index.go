@@ -102,10 +102,10 @@ func (x *Index) Dead() int { return x.dead }
 // Add adds a document to the index, and to its conversation if it has one, and returns its number.
 func (x *Index) Add(d Doc) int {
 	n := uint32(len(x.docs))
-	hashes := x.hashesOf(d.Text, x.hashes[:0])
+	hashes := x.appendHashes(d.Text, x.hashes[:0])
 	length := len(hashes)
 	hashes = x.listWords(d, hashes)
-	x.terms.addAll(n, d.States, x.counter.countTerms(hashes))
+	x.terms.addDocument(n, d.States, x.counter.countTerms(hashes))
 	if x.hashes = hashes; cap(hashes) > maxScratch {
 		x.hashes = nil
 	}
@@ -191,10 +191,10 @@ func (x *Index) Remove(n int) {
 	d.prev, d.next, d.talk = 0, 0, 0
 }
 
-// Around returns the numbers of document n and of up to each documents before and behind it in its conversation, by their turns.
-func (x *Index) Around(n, each int) []int {
+// Around returns the numbers of document n and of up to reach documents before and behind it in its conversation, by their turns.
+func (x *Index) Around(n, reach int) []int {
 	first, back := n, 0
-	for d := x.docs[n]; back < each && d.prev != 0; back++ {
+	for d := x.docs[n]; back < reach && d.prev != 0; back++ {
 		first = int(d.prev - 1)
 		d = x.docs[first]
 	}
@@ -202,7 +202,7 @@ func (x *Index) Around(n, each int) []int {
 	for at, ahead := first, -back; ; ahead++ {
 		out = append(out, at)
 		next := x.docs[at].next
-		if next == 0 || ahead >= each {
+		if next == 0 || ahead >= reach {
 			return out
 		}
 		at = int(next - 1)

@@ -67,8 +67,8 @@ func (l *lender) lendToNeighbours(d *doc, own float32) {
 	}
 }
 
-// Spread returns scores, one for each document, that were found otherwise than by words, weighed as in a search: with parts of the
-// neighbours' scores, unless alone is set, and by the weights of the lanes. own has the scores before.
+// Spread weighs scores that were found otherwise than by words, one for each document, as a search does: each document gets parts of its neighbours'
+// scores, unless alone is set, and is multiplied by the weight of its lane. It returns a new slice.
 func (x *Index) Spread(own []float32, alone bool) []float32 {
 	out := make([]float32, len(own))
 	one, two := float32(x.p.Near[0]), float32(x.p.Near[1])
@@ -110,6 +110,7 @@ func (x *Index) isAnswered(d *doc) bool {
 	return next.lane == d.lane && next.turn != d.turn
 }
 
+// endsWithQuestion reports whether a text ends with a question mark, of any of the scripts that have one.
 func endsWithQuestion(text string) bool {
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")

@@ -26,6 +26,7 @@ type vocabulary struct {
 	count int
 }
 
+// add lists a word of 3 to 32 bytes, and ignores others and those after the first maxListed. It does not look whether the word is there already.
 func (v *vocabulary) add(word []byte) {
 	if len(word) < 3 || len(word) > 32 || v.count >= maxListed {
 		return
@@ -45,7 +46,7 @@ func (v *vocabulary) similarWords(word string, known bool) (found []string) {
 		if string(one) == word || len(one) < 3 {
 			continue
 		}
-		if known && !Inflected(word, view(one)) || !known && Near(word, view(one)) == 0 {
+		if known && !Inflected(word, unsafeString(one)) || !known && Similarity(word, unsafeString(one)) == 0 {
 			continue
 		}
 		found = append(found, string(one))
@@ -91,7 +92,7 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 	looked := 0
 	take := func(term []byte) {
 		hash := x.terms.hash(term)
-		if p, stated := x.terms.termOf(hash); stated > 0 && seen[hash] == 0 {
+		if p, stated := x.terms.find(hash); stated > 0 && seen[hash] == 0 {
 			seen[hash]++
 			out = append(out, wanted{p, stated, nearWeight})
 		}
@@ -111,9 +112,9 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 		if !known && len(t.Word) <= 4 {
 			take(append([]byte{initialsMark}, t.Word...))
 		}
-		var spare Words
+		var words Words
 		for _, word := range x.listed.similarWords(t.Word, known) {
-			if term := spare.termOf([]byte(word)); term != nil {
+			if term := words.termOf([]byte(word)); term != nil {
 				take(term)
 			}
 		}
@@ -123,15 +124,15 @@ func (x *Index) looseTerms(text string, seen map[uint64]int) (out []wanted) {
 
 // isStated reports whether a document that states something holds a term.
 func (x *Index) isStated(term []byte) bool {
-	_, stated := x.terms.termOf(x.terms.hash(term))
+	_, stated := x.terms.find(x.terms.hash(term))
 	return stated > 0
 }
 
-// Stated returns how many documents state something, and how many of them hold each term of a text.
-func (x *Index) Stated(text string) (held map[string]int, of int) {
-	held = map[string]int{}
+// CountStated returns, for each term of a text, how many documents with [Doc.States] have it, and how many such documents there are.
+func (x *Index) CountStated(text string) (counts map[string]int, all int) {
+	counts = map[string]int{}
 	x.words.Each(text, func(term []byte) {
-		_, held[string(term)] = x.terms.termOf(x.terms.hash(term))
+		_, counts[string(term)] = x.terms.find(x.terms.hash(term))
 	})
-	return held, x.stated
+	return counts, x.stated
 }

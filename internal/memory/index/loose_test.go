@@ -26,7 +26,7 @@ func TestALooseSearchFindsWhatIsNearlyAWord(t *testing.T) {
 			t.Errorf("%s finds %v", asked, hits)
 		}
 	}
-	if held, of := x.Stated("Redis runs nowhere"); of != len(texts) || held["redi"]+held["redis"] != 1 || held["run"] != 1 || held["nowher"] != 0 {
+	if held, of := x.CountStated("Redis runs nowhere"); of != len(texts) || held["redi"]+held["redis"] != 1 || held["run"] != 1 || held["nowher"] != 0 {
 		t.Errorf("of %d: %v", of, held)
 	}
 }
@@ -50,7 +50,7 @@ func TestWhatStatesNothingIsNotFoundLoosely(t *testing.T) {
 			t.Errorf("%s finds %v of %d", asked, hits, total)
 		}
 	}
-	if held, of := x.Stated("kube Kubernetes"); of != 1 || held["kubernet"]+held["kubernetes"] != 1 || held["kube"] != 0 {
+	if held, of := x.CountStated("kube Kubernetes"); of != 1 || held["kubernet"]+held["kubernetes"] != 1 || held["kube"] != 0 {
 		t.Errorf("of %d: %v", of, held)
 	}
 }
@@ -91,7 +91,7 @@ func FuzzTokens(f *testing.F) {
 			if tok.Word == "" || tok.At < 0 || tok.At > len(text) {
 				t.Errorf("%+v", tok)
 			}
-			index.Near(tok.Word, tok.Run)
+			index.Similarity(tok.Word, tok.Run)
 		}
 		if n != tokens {
 			t.Errorf("%d terms, %d tokens", n, tokens)

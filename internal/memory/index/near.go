@@ -9,18 +9,18 @@ import (
 // leastInflected is the number of bytes that two forms of a word have in common at least.
 const leastInflected = 5
 
-// Near tells how surely a word of a question means another one, from 0 to 1: the same with a letter off, a beginning of it (kube, kubernetes),
-// with a number for its inner letters (k8s), or another form.
-func Near(asked, word string) float64 {
+// Similarity returns how surely a word of a question means another one, from 0 to 1. It is above 0 for the same word with a letter off, a beginning
+// of it (kube, kubernetes), one with a number for its inner letters (k8s), or another form. Both are in lower case.
+func Similarity(asked, word string) float64 {
 	switch {
 	case asked == word:
 		return 1
 	case asked == "" || word == "" || asked[0] != word[0]:
 		return 0
 	case len(asked) <= 4 && isNumeronym(asked):
-		return same(numeronym(word) == asked)
+		return oneIf(numeronym(word) == asked)
 	case len(word) <= 4 && isNumeronym(word):
-		return same(numeronym(asked) == word)
+		return oneIf(numeronym(asked) == word)
 	case Inflected(asked, word):
 		return 0.9
 	}
@@ -34,16 +34,16 @@ func Near(asked, word string) float64 {
 	switch longer := len(long) - len(short); {
 	case strings.HasPrefix(word, asked), strings.HasPrefix(asked, word) && isNameEnding(asked[len(word):]):
 		return 0.9
-	case len(short) >= 5 && longer <= 1 && isSlip(asked, word):
-		return same(longer == 1 || asked[1] == word[1] || asked[1] == word[2]) * 0.9 // a mango is no Mongo
+	case len(short) >= 5 && longer <= 1 && editsWithin(asked, word, 1):
+		return oneIf(longer == 1 || asked[1] == word[1] || asked[1] == word[2]) * 0.9 // a mango is no Mongo
 	case len(short) >= 9 && longer <= 2 && editsWithin(asked, word, 2):
 		return 0.9
 	}
 	return 0
 }
 
-// isNameEnding reports whether a name is as often written with an ending as without: ReactJS, PostgreSQL. With another one it is another word: a reactor is
-// not about React.
+// isNameEnding reports whether names are as often written with this ending as without: ReactJS, PostgreSQL. With another ending it is another word: a
+// reactor is not about React.
 func isNameEnding(end string) bool {
 	switch end {
 	case "js", "db", "sql", "ql", "lang", "app", "hub":
@@ -62,30 +62,9 @@ func hasSign(word string) bool {
 	return false
 }
 
-// isSlip reports whether at most one letter of a is changed, missing, too many or swapped with the next one in b.
-func isSlip(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	head := 0
-	for head < len(a) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	switch left := len(a) - head - tail; len(b) - len(a) {
-	case 0:
-		return left <= 1 || left == 2 && a[head] == b[head+1] && a[head+1] == b[head]
-	case 1:
-		return left == 0
-	}
-	return false
-}
-
-func same(is bool) float64 {
-	if is {
+// oneIf returns 1 if the condition holds, else 0.
+func oneIf(condition bool) float64 {
+	if condition {
 		return 1
 	}
 	return 0
@@ -110,6 +89,7 @@ func isNumeronym(word string) bool {
 	return err == nil
 }
 
+// numeronym returns a word with a number for its inner letters: k8s for kubernetes; "" if it is shorter than 5 bytes.
 func numeronym(word string) string {
 	if len(word) < 5 {
 		return ""
@@ -117,7 +97,8 @@ func numeronym(word string) string {
 	return word[:1] + strconv.Itoa(len(word)-2) + word[len(word)-1:]
 }
 
-// editsWithin reports whether at most most letters of a are changed, missing, too many or swapped with the next one in b.
+// editsWithin reports whether at most most letters of a are changed, missing, too many or swapped with the next one in b. It is
+// false for words of more than 64 bytes.
 func editsWithin(a, b string, most int) bool {
 	const longest = 64
 	if len(a) > longest || len(b) > longest || most < max(len(a)-len(b), len(b)-len(a)) {

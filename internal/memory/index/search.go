@@ -26,7 +26,7 @@ type Query struct {
 	Limit int
 	// Alone scores each document by its own words, without neighbours and conversation.
 	Alone bool
-	// Loose also finds what is nearly a word of the text, see [Near], and only documents that state something: their number is what makes a word rare.
+	// Loose also finds what is nearly a word of the text, see [Similarity], and only documents that state something: their number is what makes a word rare.
 	Loose bool
 }
 
@@ -184,11 +184,11 @@ func (x *Index) bestHits(q Query, speakers map[uint32]bool) (hits []Hit, total i
 		}
 		return cmp.Compare(a.Doc, b.Doc)
 	})
-	return x.oneATurn(hits, limit), total
+	return x.bestOfTurns(hits, limit), total
 }
 
-// oneATurn keeps the best document of each turn, and at most limit. hits are sorted, the best first, and are overwritten.
-func (x *Index) oneATurn(hits []Hit, limit int) []Hit {
+// bestOfTurns returns the best hit of each turn of a conversation, at most limit in all. hits are sorted, the best first, and are overwritten.
+func (x *Index) bestOfTurns(hits []Hit, limit int) []Hit {
 	type turn struct{ talk, turn uint32 }
 	seen := make(map[turn]bool, len(hits))
 	kept := hits[:0]
@@ -260,7 +260,7 @@ func (x *Index) queryTerms(text string, loose bool) ([]wanted, map[uint32]bool) 
 		}
 	})
 	for _, hash := range order {
-		if p, stated := x.terms.termOf(hash); p != nil && (!loose || stated > 0) {
+		if p, stated := x.terms.find(hash); p != nil && (!loose || stated > 0) {
 			w := wanted{p, int(p.df), 1}
 			if loose {
 				w.df = stated
@@ -307,6 +307,7 @@ func (x *Index) norms() norms {
 	return norms{float32(x.p.K1 * (1 - x.p.B)), float32(x.p.K1 * x.p.B / max(average, 1))}
 }
 
+// forDoc returns BM25's penalty for the length of a document: what is added to how often a term occurs in it.
 func (n norms) forDoc(d *doc) float32 { return n.base + n.slope*float32(d.length) }
 
 // zeroed returns a slice of n zeros. It reuses the memory of s if that is large enough.

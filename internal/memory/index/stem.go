@@ -48,8 +48,10 @@ func shape(word []byte) int {
 	return (int(word[0])*31 + int(word[n-1])*7 + int(word[max(n-2, 0)])*131 + n) & 1023
 }
 
+// isListed reports whether a word may be in stops or irregular. If it returns false the word is in neither.
 func isListed(word []byte) bool { return len(word) <= longestListed && listed()[shape(word)] }
 
+// isStop reports whether a word is one of stops.
 func isStop(word []byte) bool {
 	if !isListed(word) {
 		return false
@@ -111,29 +113,29 @@ func stemRegular(word []byte) []byte {
 	// Plurals and the third person.
 	if word[n-1] == 's' {
 		switch {
-		case has(word, "ies") && n > 4:
+		case hasEnding(word, "ies") && n > 4:
 			n -= 2 // cities: citi, as city below
 			word = word[:n]
-		case has(word, "sses"), has(word, "shes"), has(word, "ches"), has(word, "xes"):
+		case hasEnding(word, "sses"), hasEnding(word, "shes"), hasEnding(word, "ches"), hasEnding(word, "xes"):
 			n -= 2
 			word = word[:n]
-		case has(word, "ss"), has(word, "us"), has(word, "is"):
+		case hasEnding(word, "ss"), hasEnding(word, "us"), hasEnding(word, "is"):
 		default:
 			n--
 			word = word[:n]
 		}
 	}
 	switch {
-	case has(word, "ing") && n >= 6 && vowel(word[:n-3]):
+	case hasEnding(word, "ing") && n >= 6 && hasVowel(word[:n-3]):
 		word = undouble(word[:n-3])
-	case has(word, "ied") && n > 4:
+	case hasEnding(word, "ied") && n > 4:
 		word = word[:n-1] // tried: tri, as try below
-	case has(word, "ed") && n >= 5 && vowel(word[:n-2]):
+	case hasEnding(word, "ed") && n >= 5 && hasVowel(word[:n-2]):
 		word = undouble(word[:n-2])
-	case has(word, "ly") && n >= 6:
+	case hasEnding(word, "ly") && n >= 6:
 		word = word[:n-2]
 	}
-	if n = len(word); n > 6 && (has(word, "tion") || has(word, "sion")) {
+	if n = len(word); n > 6 && (hasEnding(word, "tion") || hasEnding(word, "sion")) {
 		word = word[:n-3] // education: educat, as educate below
 	}
 	n = len(word)
@@ -147,13 +149,15 @@ func stemRegular(word []byte) []byte {
 	return word
 }
 
-func has(word []byte, ending string) bool {
+// hasEnding reports whether a word has this ending and something before it.
+func hasEnding(word []byte, ending string) bool {
 	return len(word) > len(ending) && string(word[len(word)-len(ending):]) == ending
 }
 
 func isVowel(c byte) bool { return strings.IndexByte("aeiouy", c) >= 0 }
 
-func vowel(word []byte) bool {
+// hasVowel reports whether a word has a vowel, y among them.
+func hasVowel(word []byte) bool {
 	return slices.ContainsFunc(word, isVowel)
 }
 

@@ -40,10 +40,13 @@ type page struct {
 
 const termPage = 1 << 8 // 9 KiB
 
+// term returns the term with a number. It must exist.
 func (l *termList) term(n uint32) *term { return &l.pages[n/termPage].terms[n%termPage] }
 
-func (l *termList) stated(n uint32) *uint32 { return &l.pages[n/termPage].stated[n%termPage] }
+// statedCount returns the address of a term's number of documents with [Doc.States].
+func (l *termList) statedCount(n uint32) *uint32 { return &l.pages[n/termPage].stated[n%termPage] }
 
+// add appends a term without documents.
 func (l *termList) add(hash uint64) {
 	if l.count == len(l.pages)*termPage {
 		l.pages = append(l.pages, new(page))
@@ -52,6 +55,7 @@ func (l *termList) add(hash uint64) {
 	l.term(uint32(l.count - 1)).hash = hash
 }
 
+// newTerms returns a map without terms, with a random seed.
 func newTerms() terms {
 	return terms{seed: maphash.MakeSeed(), slots: make([]uint32, 1<<10)}
 }
@@ -76,8 +80,8 @@ func (t *terms) findOrAdd(hash uint64) uint32 {
 	}
 }
 
-// termOf returns the term with a hash, nil if it is missing, and the number of documents with it that state something.
-func (t *terms) termOf(hash uint64) (found *term, stated int) {
+// find returns the term with a hash, nil if it is missing, and its number of documents with [Doc.States].
+func (t *terms) find(hash uint64) (found *term, stated int) {
 	mask := uint64(len(t.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		n := t.slots[i]
@@ -85,7 +89,7 @@ func (t *terms) termOf(hash uint64) (found *term, stated int) {
 			return nil, 0
 		}
 		if found = t.list.term(n - 1); found.hash == hash {
-			return found, int(*t.list.stated(n - 1))
+			return found, int(*t.list.statedCount(n - 1))
 		}
 	}
 }
@@ -153,11 +157,12 @@ const (
 	firstSize = 8
 )
 
-func size(class uint8) int { return firstSize << class }
+// blockSize returns the size in bytes of the blocks of a class.
+func blockSize(class uint8) int { return firstSize << class }
 
 // newBlock returns the address of a new block. It never returns 0, which stands for no block.
 func (a *arena) newBlock(class uint8) uint32 {
-	n := size(class)
+	n := blockSize(class)
 	if len(a.pages) == 0 || a.free+n > pageSize {
 		a.pages = append(a.pages, make([]byte, pageSize))
 		a.free = 0
@@ -170,9 +175,10 @@ func (a *arena) newBlock(class uint8) uint32 {
 	return at
 }
 
+// block returns the bytes of the block at an address, whose class the caller must know.
 func (a *arena) block(at uint32, class uint8) []byte {
 	from := at & (pageSize - 1)
-	return a.pages[at>>pageBits][from : int(from)+size(class)]
+	return a.pages[at>>pageBits][from : int(from)+blockSize(class)]
 }
 
 // appendCode appends code to a term's list, in as many blocks as it takes. Each new block of a list is of a larger class.
@@ -205,6 +211,7 @@ type reader struct {
 	class uint8
 }
 
+// reader returns a reader at the beginning of a term's list.
 func (a *arena) reader(p *term) reader {
 	r := reader{a: a}
 	if p.head != 0 {
@@ -213,6 +220,7 @@ func (a *arena) reader(p *term) reader {
 	return r
 }
 
+// enter goes to the beginning of a block.
 func (r *reader) enter(b []byte) { r.b, r.next, r.at = b[:len(b)-addr], b[len(b)-addr:], 0 }
 
 // readByte returns the next byte of a list, from the next block at the end of one. There must be one.
@@ -243,4 +251,5 @@ func (r *reader) uvarint() uint64 {
 	}
 }
 
+// hash returns the hash by which a term is known. It differs from process to process.
 func (t *terms) hash(word []byte) uint64 { return maphash.Bytes(t.seed, word) }

@@ -68,7 +68,7 @@ func (w *Words) Each(text string, term func([]byte)) {
 				term(one)
 			}
 		}
-		if w.whole() {
+		if w.runIsTerm() {
 			term(w.run)
 		}
 	}
@@ -83,10 +83,10 @@ func (w *Words) nextRun(text string, i int, term func([]byte)) (end int, run boo
 		}
 	} else {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if !wordly(r) {
+		if !isWordRune(r) {
 			return i + n, false
 		}
-		if dense(r) {
+		if isUnspaced(r) {
 			return w.letterPairs(text, i, term), false
 		}
 	}
@@ -107,7 +107,7 @@ func (w *Words) collectRun(text string, i int) int {
 			if r == '’' {
 				c = '\''
 			} else {
-				if !wordly(r) || dense(r) {
+				if !isWordRune(r) || isUnspaced(r) {
 					break
 				}
 				kind := uint8(isLower)
@@ -115,7 +115,7 @@ func (w *Words) collectRun(text string, i int) int {
 					kind = isUpper
 				}
 				if kind == isUpper && previous == isLower {
-					start = w.cut(start)
+					start = w.endPart(start)
 				}
 				before := len(w.run)
 				w.run = utf8.AppendRune(w.run, unicode.ToLower(r))
@@ -139,7 +139,7 @@ func (w *Words) collectRun(text string, i int) int {
 			w.run = append(w.run, c)
 		case isUpper:
 			if previous == isLower {
-				start = w.cut(start)
+				start = w.endPart(start)
 			}
 			w.run = append(w.run, c+'a'-'A')
 			uppers, width = uppers+1, 1
@@ -152,33 +152,33 @@ func (w *Words) collectRun(text string, i int) int {
 				skip = len("’")
 			}
 			if !beginsWord(text[i+skip:]) {
-				w.cut(start)
+				w.endPart(start)
 				return i + skip
 			}
 			if kind == isJoiner {
-				w.cut(start)
+				w.endPart(start)
 				w.run = append(w.run, c)
 				start = len(w.run)
 			} else if next := text[i+skip]; (next == 's' || next == 'S') && !beginsWord(text[i+skip+1:]) {
-				w.cut(start) // Caroline's
+				w.endPart(start) // Caroline's
 				return i + skip + 1
 			}
 			previous, uppers = isOther, 0
 			i += skip
 			continue
 		default:
-			w.cut(start)
+			w.endPart(start)
 			return i
 		}
 		previous = kind
 		i++
 	}
-	w.cut(start)
+	w.endPart(start)
 	return i
 }
 
-// cut appends the part from start to the end of the run, unless it is empty, and returns where the next one begins.
-func (w *Words) cut(start int) int {
+// endPart appends the part from start to the end of w.run, unless it is empty, and returns where the next one begins.
+func (w *Words) endPart(start int) int {
 	if len(w.run) > start {
 		w.parts = append(w.parts, part{start, len(w.run)})
 	}
@@ -196,8 +196,8 @@ func (w *Words) termOf(word []byte) []byte {
 	return stemWord(word)
 }
 
-// whole reports whether the run in w.run is a term itself, beside its parts.
-func (w *Words) whole() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
+// runIsTerm reports whether the run in w.run is a term itself, beside its parts.
+func (w *Words) runIsTerm() bool { return !w.raw && len(w.parts) > 1 && len(w.run) <= maxTerm }
 
 // letterPairs calls term with each pair of adjacent letters of a run in a script without spaces, and returns its end. A single letter is a term.
 func (w *Words) letterPairs(text string, i int, term func([]byte)) int {
@@ -205,7 +205,7 @@ func (w *Words) letterPairs(text string, i int, term func([]byte)) int {
 	count := 0
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if !dense(r) {
+		if !isUnspaced(r) {
 			break
 		}
 		if count++; count > 1 {
@@ -229,15 +229,16 @@ func beginsWord(text string) bool {
 		return class[c] == isLower || class[c] == isUpper || class[c] == isDigit
 	}
 	r, _ := utf8.DecodeRuneInString(text)
-	return wordly(r) && !dense(r)
+	return isWordRune(r) && !isUnspaced(r)
 }
 
-func wordly(r rune) bool {
+// isWordRune reports whether words consist of such characters: letters, digits and the marks on letters.
+func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r))
 }
 
-// dense reports whether a letter belongs to a script without spaces between words.
-func dense(r rune) bool {
+// isUnspaced reports whether a letter belongs to a script without spaces between words.
+func isUnspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
@@ -290,11 +291,11 @@ func (w *Words) Tokens(text string) iter.Seq[Token] {
 				if stemmed := w.termOf(w.spare); string(stemmed) != word {
 					term = string(stemmed)
 				}
-				token := Token{Word: word, Term: term, Run: withoutJoiners(text[at:end]), Part: n, Parts: len(w.parts), At: at, End: end}
+				token := Token{Word: word, Term: term, Run: trimJoiners(text[at:end]), Part: n, Parts: len(w.parts), At: at, End: end}
 				token.Breaks = breaks && n == 0
 				on = on && yield(token)
 			}
-			if w.whole() {
+			if w.runIsTerm() {
 				whole := string(w.run)
 				on = on && yield(Token{Word: whole, Term: whole, Run: text[at:end], Parts: len(w.parts), Whole: true, At: at, End: end})
 			}
@@ -306,8 +307,8 @@ func (w *Words) Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// withoutJoiners removes the characters at the end of a run, such as "-" and "'", that would join it with a next part.
-func withoutJoiners(run string) string {
+// trimJoiners removes the characters at the end of a run, such as "-" and "'", that would join it with a next part.
+func trimJoiners(run string) string {
 	for run != "" {
 		if c := run[len(run)-1]; c >= utf8.RuneSelf || class[c] != isJoiner && class[c] != isQuote {
 			break

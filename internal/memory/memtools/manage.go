@@ -104,12 +104,13 @@ func (t *Toolset) ownNote(ctx context.Context, id string) (memory.Record, error)
 		return r, fmt.Errorf("memory %s is the file %s: change it with the tool memory", r.ID, r.Source.File)
 	case r.Kind != memory.KindNote || r.Origin != memory.OriginAgent || r.Namespace != t.o.Namespace:
 		return r, fmt.Errorf("memory %s is %s %s in %s: an agent changes only notes of agents in %s. Create a new one, or ask the user to run: plimsoll memory forget %s",
-			r.ID, article(r.Kind), r.Origin.Words(), r.Namespace, t.o.Namespace, r.ID)
+			r.ID, article(r.Kind), r.Origin.Phrase(), r.Namespace, t.o.Namespace, r.ID)
 	default:
 		return r, nil
 	}
 }
 
+// article returns the name of a kind with "a" or "an" before it.
 func article(k memory.Kind) string {
 	if k == memory.KindEpisode {
 		return "an episode"

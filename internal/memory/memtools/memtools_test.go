@@ -330,7 +330,7 @@ func TestNotesAreFound(t *testing.T) {
 	set, _ := open(t, memtools.Options{})
 	file := func(in memtools.NotesArguments) {
 		t.Helper()
-		if _, err := set.File(t.Context(), in); err != nil {
+		if _, err := set.RunNotes(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -375,7 +375,7 @@ func TestReadOnly(t *testing.T) {
 		t.Error(names)
 	}
 	for _, c := range notes.Commands {
-		_, err := set.File(t.Context(), memtools.NotesArguments{Command: c, Path: "/memories"})
+		_, err := set.RunNotes(t.Context(), memtools.NotesArguments{Command: c, Path: "/memories"})
 		if (err == nil) != (c == "view") {
 			t.Errorf("%s: %v", c, err)
 		}

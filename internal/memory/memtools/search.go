@@ -54,19 +54,19 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 		return "", err
 	}
 	if r, ok := t.o.Store.(interface {
-		Recalled(context.Context, memory.Use, ...memory.Record) error
+		RecordUse(context.Context, memory.Use, ...memory.Record) error
 	}); ok && !t.o.ReadOnly && len(found.Items) > 0 {
 		records := make([]memory.Record, len(found.Items))
 		for i := range found.Items {
 			records[i] = found.Items[i].Record
 		}
-		if err := r.Recalled(ctx, memory.Use{How: memory.UseSearch, Client: t.o.Client, Run: t.o.Run, Conversation: t.o.Conversation}, records...); err != nil {
+		if err := r.RecordUse(ctx, memory.Use{How: memory.UseSearch, Client: t.o.Client, Run: t.o.Run, Conversation: t.o.Conversation}, records...); err != nil {
 			return "", err
 		}
 	}
 	if len(found.Items) == 0 {
 		if found.Total > 0 {
-			return fmt.Sprintf("%s for %s, and none from offset %d on: the last one has offset %d.", countOf(found.Total), quoteText(in.Query), q.Offset, found.Total-1), nil
+			return fmt.Sprintf("%s for %s, and none from offset %d on: the last one has offset %d.", formatCount(found.Total), quoteText(in.Query), q.Offset, found.Total-1), nil
 		}
 		text := fmt.Sprintf("No memories for %s. Other words may find it; each word that says something is looked for.", quoteText(limit.Clip(in.Query, 200)))
 		if found.WordsOnly != "" {
@@ -74,7 +74,7 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 		}
 		return text, nil
 	}
-	head := fmt.Sprintf("%s for %s; %d to %d are shown, the best first.", countOf(found.Total), quoteText(limit.Clip(in.Query, 200)), found.Offset+1, found.Offset+len(found.Items))
+	head := fmt.Sprintf("%s for %s; %d to %d are shown, the best first.", formatCount(found.Total), quoteText(limit.Clip(in.Query, 200)), found.Offset+1, found.Offset+len(found.Items))
 	if next := found.Offset + len(found.Items); next < found.Total {
 		head += fmt.Sprintf(" The next: offset=%d.", next)
 	}
@@ -85,7 +85,7 @@ func (t *Toolset) Search(ctx context.Context, in SearchArguments, maxText limit.
 	for i := range found.Items {
 		records[i] = found.Items[i].Record
 	}
-	return appendReplaced(pageOf(head, records, maxText, maxWords), found.Items), nil
+	return appendReplaced(formatPage(head, records, maxText, maxWords), found.Items), nil
 }
 
 // appendReplaced appends to an answer a line for each record whose place a newer one has taken.
@@ -130,18 +130,18 @@ func (t *Toolset) parseQuery(in SearchArguments) (memory.Query, error) {
 		}
 	}
 	var err error
-	if q.Since, err = timeOf("since", f.Since, false); err != nil {
+	if q.Since, err = parseTime("since", f.Since, false); err != nil {
 		return q, err
 	}
-	if q.Until, err = timeOf("until", f.Until, true); err != nil {
+	if q.Until, err = parseTime("until", f.Until, true); err != nil {
 		return q, err
 	}
-	q.AsOf, err = timeOf("as_of", f.AsOf, true)
+	q.AsOf, err = parseTime("as_of", f.AsOf, true)
 	return q, err
 }
 
-// timeOf parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the next one's beginning. name is for the error.
-func timeOf(name, text string, end bool) (time.Time, error) {
+// parseTime parses a day or an RFC 3339 time; "" is the zero time. With end set, a day gives the next one's beginning. name is for the error.
+func parseTime(name, text string, end bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -179,7 +179,7 @@ func (t *Toolset) Get(ctx context.Context, in GetArguments) (string, error) {
 	if len(found) > 1 {
 		head += fmt.Sprintf(" and what was said around it, %d records in their order", len(found))
 	}
-	return pageOf(head+".", found, 1<<30, 1<<30), nil
+	return formatPage(head+".", found, 1<<30, 1<<30), nil
 }
 
 // visibleRecords returns a record and up to around records before and after it, without those that these tools may not see. A record that they may
@@ -200,17 +200,19 @@ func (t *Toolset) visibleRecords(ctx context.Context, id string, around int) ([]
 		return nil, err
 	}
 	i := slices.IndexFunc(found, func(r memory.Record) bool { return r.ID == id })
-	if i < 0 || !t.sees(found[i]) {
+	if i < 0 || !t.maySee(found[i]) {
 		return nil, none
 	}
-	return slices.DeleteFunc(found, func(r memory.Record) bool { return !t.sees(r) }), nil
+	return slices.DeleteFunc(found, func(r memory.Record) bool { return !t.maySee(r) }), nil
 }
 
-func (t *Toolset) sees(r memory.Record) bool {
+// maySee reports whether these tools may show a record: it lies in a namespace that they search and in their scope, and waits for nobody's approval.
+func (t *Toolset) maySee(r memory.Record) bool {
 	return slices.Contains(t.o.Search, r.Namespace) && (t.o.AllScopes || r.Scope == "" || r.Scope == t.o.Scope) && !r.Quarantined
 }
 
-func countOf(n int) string {
+// formatCount returns a number of memories in words: "1 memory".
+func formatCount(n int) string {
 	if n == 1 {
 		return "1 memory"
 	}

@@ -159,8 +159,8 @@ type NotesArguments struct {
 	WithSHA256    bool   `json:"with_sha256,omitempty" jsonschema:"With view: tell the digest"`
 }
 
-// File carries out one command of the tool memory and returns the answer for the model.
-func (t *Toolset) File(ctx context.Context, in NotesArguments) (string, error) {
+// RunNotes carries out one command of the tool memory and returns the answer for the model.
+func (t *Toolset) RunNotes(ctx context.Context, in NotesArguments) (string, error) {
 	c := notes.Command{
 		Command: in.Command, Path: in.Path, ViewRange: in.ViewRange, FileText: in.FileText, OldStr: in.OldStr, NewStr: in.NewStr,
 		InsertLine: in.InsertLine, InsertText: in.InsertText, OldPath: in.OldPath, NewPath: in.NewPath,
@@ -172,7 +172,7 @@ func (t *Toolset) File(ctx context.Context, in NotesArguments) (string, error) {
 	case t.o.ReadOnly && c.Writes():
 		return "", ErrReadOnly
 	}
-	return t.o.Notes.Do(ctx, c)
+	return t.o.Notes.Execute(ctx, c)
 }
 
 // NoteChanged adds, updates or removes the record of a note after its file has changed: path is the note's, and text its new content. It is

@@ -59,7 +59,8 @@ const (
 	month
 )
 
-// Read reads a text. It is nil if the text is too long to replace something or to be replaced.
+// Read takes a text apart, to be compared with others. The result is nil, which replaces nothing and is not replaced, for a text that is empty or
+// longer than MaxText.
 func Read(text string) Text {
 	if len(text) > MaxText || strings.TrimSpace(text) == "" {
 		return nil
@@ -108,8 +109,9 @@ func Read(text string) Text {
 	return out
 }
 
-// readGone notes the words that a sentence says no longer hold: those after "instead of", "no longer", "statt", "不再", up to a comma.
-func (s *sentence) readGone(piece string, from int) {
+// readGone enters into s.gone the words that the sentence says no longer hold: those after "instead of", "no longer", "statt", "不再", up to a
+// comma. piece is the sentence in lower case, which begins at an offset of the text.
+func (s *sentence) readGone(piece string, offset int) {
 	at := phraseEnd(piece, against)
 	if at < 0 {
 		return
@@ -119,7 +121,7 @@ func (s *sentence) readGone(piece string, from int) {
 		end = at + n
 	}
 	for i, w := range s.words {
-		if from+at <= w.at && w.at < from+end && w.term != "" && lists.Of(w.text)&verbs == 0 && len(s.gone) < maxGone {
+		if offset+at <= w.at && w.at < offset+end && w.term != "" && lists.Of(w.text)&verbs == 0 && len(s.gone) < maxGone {
 			s.gone = append(s.gone, i)
 		}
 	}
@@ -167,7 +169,7 @@ func (n Text) Replaces(older Text) bool {
 	return false
 }
 
-// isShort reports whether a text says one thing: of a longer one, of chat above all, sentences are alike that are about nothing.
+// isShort reports whether a text says one thing, by its length. In longer ones, of chat above all, sentences that are alike are often about nothing.
 func (n Text) isShort() bool {
 	words := 0
 	for _, s := range n {
@@ -178,21 +180,21 @@ func (n Text) isShort() bool {
 
 // replaces reports whether a sentence takes the place of an older one: because it says that something in the older one no longer holds, or
 // because both are alike and differ in what they say of their subject.
-func (n *sentence) replaces(o *sentence) bool {
+func (n *sentence) replaces(older *sentence) bool {
 	for _, i := range n.gone {
-		if o.has(&n.words[i]) && !o.saysGone(&n.words[i]) {
+		if older.hasWord(&n.words[i]) && !older.saysGone(&n.words[i]) {
 			return true
 		}
 	}
-	if !n.change && !n.sameFrame(o) {
+	if !n.change && !n.sameFrame(older) {
 		return false
 	}
-	common := n.compare(o)
+	common := n.compare(older)
 	if common.fresh == 0 && common.gone == 0 {
 		return false // it says the same
 	}
 	least, enough := min(common.newer, common.older), 1
-	if o.words[0].dense { // two letters are no word
+	if older.words[0].dense { // two letters are no word
 		enough = 2
 	}
 	switch {
@@ -200,12 +202,12 @@ func (n *sentence) replaces(o *sentence) bool {
 		return false
 	case n.change:
 		// It speaks of the same, or of the same with a value of the same sort.
-		return common.telling >= 2 && 2*common.telling >= least && !n.otherSubject(o) || common.class && common.telling >= enough ||
-			common.telling > 0 && n.sameFrame(o) && n.sameVerb(o)
+		return common.telling >= 2 && 2*common.telling >= least && !n.otherSubjects(older) || common.class && common.telling >= enough ||
+			common.telling > 0 && n.sameFrame(older) && n.sameVerb(older)
 	case common.fresh == 0 || common.gone == 0 || common.fresh > maxValue || common.gone > maxValue:
 		return false
 	}
-	return (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(o))
+	return (2*common.telling >= least || common.class) && (common.telling >= 2 || common.class || n.sameVerb(older))
 }
 
 // saysGone reports whether a sentence says itself that a word is no longer so.
@@ -222,15 +224,15 @@ type overlap struct {
 }
 
 // compare counts the words that two sentences have in common, and those that only one of them has.
-func (n *sentence) compare(o *sentence) (c overlap) {
+func (n *sentence) compare(older *sentence) (c overlap) {
 	var mine, theirs [month + 1]bool
-	for i := range o.words {
-		w := &o.words[i]
+	for i := range older.words {
+		w := &older.words[i]
 		if w.term == "" {
 			continue
 		}
 		c.older++
-		if !n.has(w) {
+		if !n.hasWord(w) {
 			c.gone++
 			theirs[w.class] = true
 		}
@@ -242,7 +244,7 @@ func (n *sentence) compare(o *sentence) (c overlap) {
 		}
 		c.newer++
 		switch {
-		case o.has(w):
+		case older.hasWord(w):
 			c.telling++
 		default:
 			c.fresh++
@@ -255,8 +257,8 @@ func (n *sentence) compare(o *sentence) (c overlap) {
 	return c
 }
 
-// has reports whether a sentence has a word or another inflected form of it.
-func (s *sentence) has(w *word) bool {
+// hasWord reports whether a sentence has a word or another inflected form of it.
+func (s *sentence) hasWord(w *word) bool {
 	for i := range s.words {
 		x := &s.words[i]
 		if x.term != "" && (x.term == w.term || w.class == other && !w.dense && x.text[0] == w.text[0] && index.Inflected(x.text, w.text)) {
@@ -271,17 +273,17 @@ func (s *sentence) has(w *word) bool {
 func (n *sentence) sameFrame(o *sentence) bool {
 	a, b := n.words, o.words
 	head := 0
-	for head < len(a) && head < len(b) && a[head].same(&b[head]) {
+	for head < len(a) && head < len(b) && a[head].equals(&b[head]) {
 		head++
 	}
 	if n.verb > 0 && o.verb > 0 {
-		return head > n.verb && head > o.verb && anyTells(a[:head]) || anyTells(a[:n.verb]) && n.sameSubject(o)
+		return head > n.verb && head > o.verb && anyMeaning(a[:head]) || anyMeaning(a[:n.verb]) && n.sameSubject(o)
 	}
 	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].same(&b[len(b)-1-tail]) {
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail].equals(&b[len(b)-1-tail]) {
 		tail++
 	}
-	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && anyTells(a[:head])
+	return head > 0 && len(a)-head-tail <= 2 && len(b)-head-tail <= 2 && anyMeaning(a[:head])
 }
 
 // sameSubject reports whether two sentences have the same words before their verbs.
@@ -289,8 +291,8 @@ func (n *sentence) sameSubject(o *sentence) bool {
 	return !n.hasOtherSubject(&sentence{words: o.words[:o.verb]}, month) && !o.hasOtherSubject(&sentence{words: n.words[:n.verb]}, month)
 }
 
-// otherSubject reports whether two sentences, both with a verb, speak of something else before it.
-func (n *sentence) otherSubject(o *sentence) bool {
+// otherSubjects reports whether two sentences, both with a verb, speak of different things before it.
+func (n *sentence) otherSubjects(o *sentence) bool {
 	return n.verb > 0 && o.verb > 0 && n.hasOtherSubject(o, other) && o.hasOtherSubject(n, other)
 }
 
@@ -298,7 +300,7 @@ func (n *sentence) otherSubject(o *sentence) bool {
 // sentence does not have.
 func (n *sentence) hasOtherSubject(o *sentence, last class) bool {
 	for i := range n.words[:n.verb] {
-		if w := &n.words[i]; w.tells() && w.class <= last && !o.has(w) {
+		if w := &n.words[i]; w.hasMeaning() && w.class <= last && !o.hasWord(w) {
 			return true
 		}
 	}
@@ -313,19 +315,21 @@ func (n *sentence) sameVerb(o *sentence) bool {
 	return lists.Of(n.words[n.verb].text)&beings == 0
 }
 
-func (w *word) tells() bool { return w.term != "" }
+// hasMeaning reports whether a word has a meaning of its own, as "the" has none.
+func (w *word) hasMeaning() bool { return w.term != "" }
 
-// anyTells reports whether one of some words has a meaning of its own.
-func anyTells(words []word) bool {
+// anyMeaning reports whether one of some words has a meaning of its own.
+func anyMeaning(words []word) bool {
 	for i := range words {
-		if words[i].tells() {
+		if words[i].hasMeaning() {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *word) same(x *word) bool { return w.text == x.text || w.tells() && w.term == x.term }
+// equals reports whether two words are the same, or have the same term.
+func (w *word) equals(x *word) bool { return w.text == x.text || w.hasMeaning() && w.term == x.term }
 
 //go:embed words.txt
 var listed string

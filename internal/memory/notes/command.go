@@ -45,8 +45,8 @@ type Command struct {
 // Writes reports whether a command changes anything.
 func (c Command) Writes() bool { return c.Command != "view" }
 
-// Do carries out a command. Its result, and the text of its error, are meant for the model.
-func (d *Dir) Do(ctx context.Context, c Command) (string, error) {
+// Execute carries out a command. Its result, and the text of its error, are meant for the model.
+func (d *Dir) Execute(ctx context.Context, c Command) (string, error) {
 	if c.ContentSHA256 != "" && !isDigest(c.ContentSHA256) {
 		return "", refuse("Error: content_sha256 is %q; it must be 64 lowercase hexadecimal characters", limit.Clip(c.ContentSHA256, 80))
 	}
@@ -91,7 +91,7 @@ func (d *Dir) createNote(ctx context.Context, c Command) (string, error) {
 				return nil // what was asked for is there, whoever did it
 			}
 			if err == nil {
-				err = d.precondition(c, old)
+				err = d.checkDigest(c, old)
 			}
 			if err != nil {
 				return err
@@ -100,7 +100,7 @@ func (d *Dir) createNote(ctx context.Context, c Command) (string, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return plainError(c.Path, err)
 		case c.ContentSHA256 != "":
-			return absent(c.Path)
+			return noPath(c.Path)
 		}
 		return d.writeNote(root, name, c.Path, c.FileText, -1)
 	})
@@ -114,7 +114,7 @@ func (d *Dir) createNote(ctx context.Context, c Command) (string, error) {
 func (d *Dir) replaceText(ctx context.Context, c Command) (string, error) {
 	var after string
 	var line int
-	err := d.editNote(ctx, c, missing, func(text string) (string, error) {
+	err := d.editNote(ctx, c, noPathForView, func(text string) (string, error) {
 		if c.OldStr == "" {
 			return "", refuse("No replacement was performed, old_str is empty. Give the text to replace, or use insert")
 		}
@@ -148,13 +148,13 @@ func (d *Dir) replaceText(ctx context.Context, c Command) (string, error) {
 	lines := strings.Split(after, "\n")
 	from, to := max(0, line-2), min(len(lines), line+3)
 	answer := "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + numberedLines(lines[from:to], from+1)
-	return answer + c.newDigest(after), nil
+	return answer + c.digestLine(after), nil
 }
 
 // insertText carries out the command insert: it inserts a text after a line of a note, 0 for its beginning.
 func (d *Dir) insertText(ctx context.Context, c Command) (string, error) {
 	var after string
-	err := d.editNote(ctx, c, absent, func(text string) (string, error) {
+	err := d.editNote(ctx, c, noPath, func(text string) (string, error) {
 		lines := strings.Split(text, "\n")
 		if c.InsertLine < 0 || c.InsertLine > len(lines) {
 			return "", refuse("Error: Invalid `insert_line` parameter: %d. It should be within the range of lines of the file: [0, %d]", c.InsertLine, len(lines))
@@ -165,12 +165,12 @@ func (d *Dir) insertText(ctx context.Context, c Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.newDigest(after), nil
+	return fmt.Sprintf("The file %s has been edited.", c.Path) + c.digestLine(after), nil
 }
 
-// editNote replaces a note's text by the result of change, under the lock and if the command's precondition holds. If the note does not exist
-// it returns none(path).
-func (d *Dir) editNote(ctx context.Context, c Command, none func(string) error, change func(string) (string, error)) error {
+// editNote replaces a note's text by the result of change, under the lock and if the note has the digest that the command may name. If the note does
+// not exist it returns notFound(path).
+func (d *Dir) editNote(ctx context.Context, c Command, notFound func(string) error, change func(string) (string, error)) error {
 	name, err := resolvePath(c.Path)
 	if err != nil {
 		return err
@@ -178,10 +178,10 @@ func (d *Dir) editNote(ctx context.Context, c Command, none func(string) error, 
 	return d.whileLocked(ctx, func(root *os.Root) error {
 		text, err := readNote(root, name, c.Path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return none(c.Path)
+			return notFound(c.Path)
 		}
 		if err == nil {
-			err = d.precondition(c, text)
+			err = d.checkDigest(c, text)
 		}
 		if err != nil {
 			return err
@@ -224,8 +224,8 @@ func (d *Dir) writeNote(root *os.Root, name, notePath, text string, before int64
 	return nil
 }
 
-// precondition returns an error if the command has a ContentSHA256 that is not the digest of text.
-func (d *Dir) precondition(c Command, text string) error {
+// checkDigest returns an error if the command has a ContentSHA256 that is not the digest of text.
+func (d *Dir) checkDigest(c Command, text string) error {
 	if c.ContentSHA256 == "" || c.ContentSHA256 == digest(text) {
 		return nil
 	}
@@ -233,19 +233,21 @@ func (d *Dir) precondition(c Command, text string) error {
 	return refuse("Error: %s has changed since: its content_sha256 is not %s. View it again, with with_sha256, and repeat the change", c.Path, c.ContentSHA256)
 }
 
-// newDigest returns the last line of an answer, with the digest of the new text, after a command with a precondition; else "".
-func (c Command) newDigest(text string) string {
+// digestLine returns the last line of an answer, with the digest of the new text, if the command had a digest itself; else "".
+func (c Command) digestLine(text string) string {
 	if c.ContentSHA256 == "" {
 		return ""
 	}
 	return "\ncontent_sha256: " + digest(text)
 }
 
+// digest returns the SHA-256 of a text in hexadecimal.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
+// isDigest reports whether s has the form of a digest: 64 small hexadecimal digits.
 func isDigest(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }

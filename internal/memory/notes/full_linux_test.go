@@ -20,7 +20,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	do := func(c notes.Command) error {
-		_, err := d.Do(t.Context(), c)
+		_, err := d.Execute(t.Context(), c)
 		return err
 	}
 	if err := do(notes.Command{Command: "create", Path: "/memories/a.md", FileText: "the first wording\n"}); err != nil {

@@ -20,7 +20,7 @@ func (d *Dir) removeNotes(ctx context.Context, c Command) (string, error) {
 		return "", refuse("Error: Cannot delete the %s directory itself", prefix)
 	}
 	err = d.whileLocked(ctx, func(root *os.Root) error {
-		if err := d.checkPrecondition(root, c, name, c.Path); err != nil {
+		if err := d.checkTarget(root, c, name, c.Path); err != nil {
 			return err
 		}
 		gone, err := notesBelow(root, name)
@@ -58,7 +58,7 @@ func (d *Dir) renameNote(ctx context.Context, c Command) (string, error) {
 		return "", refuse("Error: Cannot rename the %s directory itself", prefix)
 	}
 	err = d.whileLocked(ctx, func(root *os.Root) error {
-		if err := d.checkPrecondition(root, c, from, c.OldPath); err != nil {
+		if err := d.checkTarget(root, c, from, c.OldPath); err != nil {
 			return err
 		}
 		if _, err := root.Lstat(to); err == nil {
@@ -109,12 +109,11 @@ func (d *Dir) reportMoved(root *os.Root, from, to string, old []string) error {
 	return nil
 }
 
-// checkPrecondition returns an error if a command's file or directory does not exist, or if the command has a digest and the file's is
-// another.
-func (d *Dir) checkPrecondition(root *os.Root, c Command, name, notePath string) error {
+// checkTarget returns an error if a command's file or directory does not exist, or if the command has a digest and the file's is another.
+func (d *Dir) checkTarget(root *os.Root, c Command, name, notePath string) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return absent(notePath)
+		return noPath(notePath)
 	}
 	if err != nil {
 		return plainError(notePath, err)
@@ -130,7 +129,7 @@ func (d *Dir) checkPrecondition(root *os.Root, c Command, name, notePath string)
 		return err
 	}
 	c.Path = notePath
-	return d.precondition(c, text)
+	return d.checkDigest(c, text)
 }
 
 // notesBelow returns the paths of the notes at a name: the file itself, or all files in the directory.

@@ -1,10 +1,10 @@
 // Package notes keeps Markdown files for agents and for their user: the notes that an agent writes with Anthropic's memory tool, and the
 // pinned profile with the user's standing instructions.
 //
-//	answer, err := dir.Do(ctx, notes.Command{Command: "view", Path: "/memories"})
+//	answer, err := dir.Execute(ctx, notes.Command{Command: "view", Path: "/memories"})
 //	text, err := profile.InForce()
 //
-// [Dir.Do] takes the six commands of the memory tool (memory_20250818), and answers in the words of Anthropic's documentation, on which models
+// [Dir.Execute] takes the six commands of the memory tool (memory_20250818), and answers in the words of Anthropic's documentation, on which models
 // were trained. Paths are resolved through [os.Root]. A note has at most [MaxNote] bytes, a directory [MaxFiles] files and [MaxTotal] bytes:
 // past that the note that was written longest ago goes. The profile is one file of at most [MaxProfile] bytes beside that directory, where no
 // path of the tool leads; of an edit nothing counts before a person has confirmed it ([Profile.Confirm]).
@@ -120,22 +120,21 @@ func (d *Dir) Read(notePath string) (string, error) {
 		return "", err
 	}
 	if root == nil {
-		return "", missing(notePath)
+		return "", noPathForView(notePath)
 	}
 	defer root.Close()
 	return readNote(root, name, notePath)
 }
 
-// openDir opens the directory for the caller to close. If it does not exist, open makes it if makes is set, else it returns nil without an
-// error.
-func (d *Dir) openDir(makes bool) (*os.Root, error) {
-	if makes {
+// openDir opens the directory for the caller to close. If it does not exist, openDir makes it if create is set, else it returns nil without an error.
+func (d *Dir) openDir(create bool) (*os.Root, error) {
+	if create {
 		if err := os.MkdirAll(d.o.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("notes: %w", err)
 		}
 	}
 	root, err := statefile.OpenRoot(d.o.Dir)
-	if errors.Is(err, fs.ErrNotExist) && !makes {
+	if errors.Is(err, fs.ErrNotExist) && !create {
 		return nil, nil
 	}
 	if err != nil {
@@ -169,7 +168,7 @@ func listNotes(root *os.Root) ([]Note, error) {
 			}
 			return nil
 		}
-		if e.IsDir() || !e.Type().IsRegular() || temporary(e.Name()) {
+		if e.IsDir() || !e.Type().IsRegular() || isTemporary(e.Name()) {
 			return nil
 		}
 		if info, err := e.Info(); err == nil {
@@ -180,14 +179,14 @@ func listNotes(root *os.Root) ([]Note, error) {
 	return all, err
 }
 
-// makeRoom removes the notes that were written longest ago until the directory is within its bounds, even with more bytes and files new
-// files on top. The note at keep, which is about to be written, stays. The caller holds the lock.
-func (d *Dir) makeRoom(root *os.Root, keep string, more int64, files int) error {
+// makeRoom removes the notes that were written longest ago until the directory is within its bounds with moreBytes and moreFiles added to it. The
+// note at keep, which is about to be written, stays. The caller holds the lock.
+func (d *Dir) makeRoom(root *os.Root, keep string, moreBytes int64, moreFiles int) error {
 	all, err := listNotes(root)
 	if err != nil {
 		return fmt.Errorf("notes: %w", err)
 	}
-	count, total := len(all)+files, more
+	count, total := len(all)+moreFiles, moreBytes
 	for _, n := range all {
 		total += n.Bytes
 	}

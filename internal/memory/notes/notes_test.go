@@ -31,7 +31,7 @@ func open(t testing.TB, o notes.Options) *notes.Dir {
 
 func do(t testing.TB, d *notes.Dir, c notes.Command) string {
 	t.Helper()
-	answer, err := d.Do(t.Context(), c)
+	answer, err := d.Execute(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Command, err)
 	}
@@ -40,7 +40,7 @@ func do(t testing.TB, d *notes.Dir, c notes.Command) string {
 
 func refused(t testing.TB, d *notes.Dir, c notes.Command, words string) {
 	t.Helper()
-	answer, err := d.Do(t.Context(), c)
+	answer, err := d.Execute(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), words) {
 		t.Errorf("%+v: %q, %v; want an error with %q", c, answer, err, words)
 	}
@@ -95,7 +95,7 @@ func TestDocumentedAnswers(t *testing.T) {
 		{notes.Command{Command: "delete", Path: "/memories/a"}, "Successfully deleted /memories/a"},
 		{notes.Command{Command: "delete", Path: "/memories/a"}, "Error: The path /memories/a does not exist"},
 	} {
-		got, err := d.Do(t.Context(), step.call)
+		got, err := d.Execute(t.Context(), step.call)
 		if err != nil {
 			got = err.Error()
 		}
@@ -149,7 +149,7 @@ func TestLikeTheSDK(t *testing.T) {
 			Command: s.Call.Command, Path: s.Call.Path, FileText: s.Call.FileText, ViewRange: s.Call.ViewRange, OldStr: s.Call.OldStr, NewStr: s.Call.NewStr,
 			InsertLine: s.Call.InsertLine, InsertText: s.Call.InsertText, OldPath: s.Call.OldPath, NewPath: s.Call.NewPath,
 		}
-		got, err := d.Do(t.Context(), c)
+		got, err := d.Execute(t.Context(), c)
 		want := s.Answer + s.Error
 		if err != nil {
 			got = strings.TrimPrefix(err.Error(), "Error: ")
@@ -315,7 +315,7 @@ func TestNothingOutside(t *testing.T) {
 			{Command: "rename", OldPath: p, NewPath: "/memories/mine"},
 			{Command: "rename", OldPath: "/memories/a", NewPath: p},
 		} {
-			if answer, err := d.Do(t.Context(), c); err == nil && (strings.Contains(answer, "secret\n") || c.Writes() && !strings.HasPrefix(p, "/memories/file")) {
+			if answer, err := d.Execute(t.Context(), c); err == nil && (strings.Contains(answer, "secret\n") || c.Writes() && !strings.HasPrefix(p, "/memories/file")) {
 				t.Errorf("%+v: %s", c, answer)
 			}
 		}
@@ -370,7 +370,7 @@ func TestAContextEndsTheWait(t *testing.T) {
 	d := open(t, notes.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Do(ctx, notes.Command{Command: "create", Path: "/memories/a"}); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := d.Execute(ctx, notes.Command{Command: "create", Path: "/memories/a"}); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -392,7 +392,7 @@ func FuzzDo(f *testing.F) {
 		do(t, d, notes.Command{Command: "create", Path: "/memories/a", FileText: "one\ntwo"})
 		_ = os.Symlink(base, filepath.Join(base, "root", "link"))
 		for range 2 {
-			answer, err := d.Do(t.Context(), notes.Command{
+			answer, err := d.Execute(t.Context(), notes.Command{
 				Command: command, Path: path, FileText: text, OldStr: text, NewStr: other, InsertLine: n, InsertText: text,
 				OldPath: path, NewPath: other, ViewRange: []int{n, -1},
 			})

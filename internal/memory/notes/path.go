@@ -56,15 +56,15 @@ func resolvePath(notePath string) (string, error) {
 		if len(level) > maxName {
 			return "", refuse("Error: Path %s: a name has %d bytes, the most is %d", notePath, len(level), maxName)
 		}
-		if temporary(level) {
+		if isTemporary(level) {
 			return "", refuse("Error: Path %s: names of this form are temporary files", notePath)
 		}
 	}
 	return name, nil
 }
 
-// temporary reports whether a name has the form of a file that is being written (package atomicfile).
-func temporary(name string) bool { return strings.Contains(name, ".tmp-") }
+// isTemporary reports whether a name has the form of a file that is being written (package atomicfile).
+func isTemporary(name string) bool { return strings.Contains(name, ".tmp-") }
 
 // Refusal is an error whose text is meant for the model that made the call, as the memory tool's documentation words it.
 type Refusal string
@@ -72,23 +72,24 @@ type Refusal string
 // Error implements error.
 func (r Refusal) Error() string { return string(r) }
 
+// refuse returns a [Refusal] with a formatted text.
 func refuse(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
-// shown returns a path of the memory tool without trailing slashes, as answers show it.
-func shown(notePath string) string {
+// trimSlashes returns a path of the memory tool without trailing slashes, as answers show it.
+func trimSlashes(notePath string) string {
 	if t := strings.TrimRight(notePath, "/"); t != "" {
 		return t
 	}
 	return notePath
 }
 
-// missing returns the documented error of view and str_replace for a path that does not exist.
-func missing(notePath string) error {
+// noPathForView returns the documented error of view and str_replace for a path that does not exist.
+func noPathForView(notePath string) error {
 	return refuse("Error: The path %s does not exist. Please provide a valid path.", notePath)
 }
 
-// absent returns the documented error of insert, delete and rename for a path that does not exist.
-func absent(notePath string) error {
+// noPath returns the documented error of insert, delete and rename for a path that does not exist.
+func noPath(notePath string) error {
 	return refuse("Error: The path %s does not exist", notePath)
 }
 

@@ -145,7 +145,7 @@ func (p *Profile) Pin(ctx context.Context, text string) (Entry, error) {
 	if line == "" {
 		return Entry{}, errors.New("nothing to pin: the text is empty")
 	}
-	e := entry("- " + line)
+	e := newEntry("- " + line)
 	err := p.changeText(ctx, func(draft string) (string, error) {
 		for _, old := range Entries(draft) {
 			if old.ID == e.ID {
@@ -197,21 +197,22 @@ func (p *Profile) changeText(ctx context.Context, edit func(string) (string, err
 			body += "\n"
 		}
 		if err := atomicfile.Write(p.Path(), []byte(body), 0o600, atomicfile.Durable); err != nil {
-			return p.unwritten(err)
+			return p.writeError(err)
 		}
 		return p.putInForce(fresh)
 	})
 }
 
+// putInForce writes a text as the confirmed one.
 func (p *Profile) putInForce(text string) error {
 	if err := p.confirmedFile().Write(confirmed{At: time.Now().UTC(), Text: text}); err != nil {
-		return p.unwritten(err)
+		return p.writeError(err)
 	}
 	return nil
 }
 
-// unwritten returns err, with advice, for a profile that could not be written. The text in force has not changed.
-func (p *Profile) unwritten(err error) error {
+// writeError returns err, with advice, for a profile that could not be written. The text in force has not changed.
+func (p *Profile) writeError(err error) error {
 	return fmt.Errorf("the pinned profile: %w; %s", err, archive.NextStep(p.o.Dir, err))
 }
 
@@ -223,7 +224,7 @@ func (p *Profile) whileLocked(ctx context.Context, change func() error) error {
 		return change()
 	})
 	if err != nil && !entered {
-		return p.unwritten(err)
+		return p.writeError(err)
 	}
 	return err
 }
@@ -245,7 +246,7 @@ func Entries(text string) []Entry {
 	var block []string
 	flush := func() {
 		if len(block) > 0 {
-			all = append(all, entry(strings.Join(block, "\n")))
+			all = append(all, newEntry(strings.Join(block, "\n")))
 		}
 		block = nil
 	}
@@ -264,7 +265,8 @@ func Entries(text string) []Entry {
 	return all
 }
 
-func entry(block string) Entry {
+// newEntry returns the entry for an item of a list or a paragraph, as it stands in the file.
+func newEntry(block string) Entry {
 	words := strings.Fields(strings.TrimPrefix(strings.TrimPrefix(block, "- "), "* "))
 	text := strings.Join(words, " ")
 	return Entry{ID: "pin-" + digest(text)[:12], Text: text, Bytes: len(block) + 1, block: block}

@@ -26,7 +26,7 @@ func (d *Dir) viewPath(c Command) (string, error) {
 	}
 	if root == nil { // nothing was written yet: the directory is empty, and is there
 		if name == "." {
-			return listing(c.Path) + "\n0B\t" + shown(c.Path), nil
+			return listingHead(c.Path) + "\n0B\t" + trimSlashes(c.Path), nil
 		}
 		return "", none
 	}
@@ -91,14 +91,16 @@ func numberedLines(lines []string, first int) string {
 	return b.String()
 }
 
-func listing(notePath string) string {
+// listingHead returns the first line of a directory's listing.
+func listingHead(notePath string) string {
 	return fmt.Sprintf("Here're the files and directories up to 2 levels deep in %s, excluding hidden items and node_modules:", notePath)
 }
 
+// viewDir returns the listing of a directory with the sizes of its files. What cannot be read is missing in it.
 func viewDir(root *os.Root, name, notePath string) (string, error) {
 	var b strings.Builder
-	total := walkSizes(root, name, shown(notePath), 1, &b)
-	return listing(notePath) + "\n" + humanSize(total) + "\t" + shown(notePath) + b.String(), nil
+	total := walkSizes(root, name, trimSlashes(notePath), 1, &b)
+	return listingHead(notePath) + "\n" + humanSize(total) + "\t" + trimSlashes(notePath) + b.String(), nil
 }
 
 // walkSizes writes a line for each entry down to viewDepth, in order, and returns the size of all files below. A directory's line ends with
@@ -109,7 +111,7 @@ func walkSizes(root *os.Root, name, at string, depth int, b *strings.Builder) (t
 		return 0
 	}
 	for _, e := range dir {
-		if strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" || temporary(e.Name()) {
+		if strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" || isTemporary(e.Name()) {
 			continue
 		}
 		line := at + "/" + e.Name()

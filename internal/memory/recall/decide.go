@@ -57,8 +57,8 @@ const (
 // Sentence returns what is added to the prompt: the text, how often it was said, and what it has taken the place of.
 func (l *Line) Sentence() string { return l.Text + l.suffix() }
 
-// Within returns the sentence in at most size bytes, of which the text is cut.
-func (l *Line) Within(size int) string {
+// SentenceWithin returns the sentence in at most size bytes. It shortens the text, and never what stands behind it.
+func (l *Line) SentenceWithin(size int) string {
 	more := l.suffix()
 	return limit.Clip(l.Text, max(size-len(more), 0)) + more
 }
@@ -79,8 +79,8 @@ func (l *Line) suffix() string {
 	return " (" + strings.Join(more, "; ") + ")"
 }
 
-// Plain returns a sentence without the suffix that [Line.Sentence] has added to the text, because that may be another one the next time.
-func Plain(sentence string) string {
+// WithoutSuffix returns a sentence without what [Line.Sentence] has added to the text, because that may be another one the next time.
+func WithoutSuffix(sentence string) string {
 	for at := 0; ; {
 		i := strings.Index(sentence[at:], " (")
 		if i < 0 {
@@ -116,23 +116,23 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	d := Decision{Given: []Line{}, Why: p.Why}
 	if p.Why != "" {
 		for i := range found.Items {
-			d.miss(&found.Items[i].Record, 0, p.Why)
+			d.addMissed(&found.Items[i].Record, 0, p.Why)
 		}
 		return d
 	}
-	var all []*judged
+	var all []*candidate
 	names := map[string]bool{}
 	for i := range found.Items {
 		item := &found.Items[i]
 		if item.Said.After(now.Add(24 * time.Hour)) {
-			d.miss(&item.Record, 0, "it is dated in the future")
+			d.addMissed(&item.Record, 0, "it is dated in the future")
 			continue
 		}
-		j := &judged{item: item, s: readStatement(item.Text), met: map[int]float64{}, count: 1}
+		j := &candidate{item: item, statement: readStatement(item.Text), matched: map[int]float64{}, count: 1}
 		if item.Kind != memory.KindEpisode {
 			j.count = max(item.Count, 1)
 		}
-		for _, m := range j.s.mentions {
+		for _, m := range j.statement.mentions {
 			if m.name {
 				names[m.Term] = true
 			}
@@ -140,34 +140,34 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 		all = append(all, j)
 	}
 	for _, j := range all {
-		p.judgeRecord(j, names, found.Held, found.Of)
+		p.judgeRecord(j, names, found.StatementsWith, found.Statements)
 	}
-	all = d.newestOnly(all, found.Items)
-	all = slices.DeleteFunc(all, func(j *judged) bool {
-		if j.says <= 0 {
-			d.miss(&j.item.Record, 0, "it has no telling word of the prompt")
-		} else if j.s.past {
-			d.miss(&j.item.Record, j.score(), "it says what was, and is no longer")
+	all = d.dropReplaced(all, found.Items)
+	all = slices.DeleteFunc(all, func(j *candidate) bool {
+		if j.evidence <= 0 {
+			d.addMissed(&j.item.Record, 0, "it has no telling word of the prompt")
+		} else if j.statement.past {
+			d.addMissed(&j.item.Record, j.relevance(), "it says what was, and is no longer")
 		}
-		return j.says <= 0 || j.s.past
+		return j.evidence <= 0 || j.statement.past
 	})
-	sorting.StableBy(all, func(a, b *judged) int {
-		return cmp.Or(cmp.Compare(b.says-b.floor, a.says-a.floor), b.item.Said.Compare(a.item.Said))
+	sorting.StableBy(all, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.evidence-b.floor, a.evidence-a.floor), b.item.Said.Compare(a.item.Said))
 	})
 	all = d.mergeSame(all)
-	all = d.keepBest(p, all)
+	all = d.dropWeaker(p, all)
 	most := MaxLines
 	if p.List || countTopics(all) > MaxLines {
 		most = MaxList
 	}
 	for _, j := range all {
 		switch {
-		case j.says < j.floor:
-			d.miss(&j.item.Record, j.score(), "too little of the prompt is in it: "+strings.Join(j.words, ", "))
+		case j.evidence < j.floor:
+			d.addMissed(&j.item.Record, j.relevance(), "too little of the prompt is in it: "+strings.Join(j.words, ", "))
 		case len(d.Given) == most:
-			d.miss(&j.item.Record, j.score(), fmt.Sprintf("%d lines are given already", most))
+			d.addMissed(&j.item.Record, j.relevance(), fmt.Sprintf("%d lines are given already", most))
 		default:
-			d.Given = append(d.Given, Line{Record: j.item.Record, Score: j.score(), Count: j.count, Words: j.words, Replaced: j.item.Replaced})
+			d.Given = append(d.Given, Line{Record: j.item.Record, Score: j.relevance(), Count: j.count, Words: j.words, Replaced: j.item.Replaced})
 		}
 	}
 	if len(d.Given) == 0 {
@@ -176,10 +176,10 @@ func Decide(p Prompt, found memory.Results, now time.Time) Decision {
 	return d
 }
 
-// newestOnly drops records that a newer one replaces. The newer one takes over the words that the dropped one has in common with the
-// prompt. A record is also dropped if its newer one was not found, because it is no longer so.
-func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
-	of := map[string]*judged{}
+// dropReplaced drops records that a newer one replaces. The newer one takes over the words that the dropped one has in common with the prompt. A
+// record is also dropped if its newer one was not found, because it is no longer so.
+func (d *Decision) dropReplaced(all []*candidate, items []memory.Item) []*candidate {
+	of := map[string]*candidate{}
 	for _, j := range all {
 		of[j.item.ID] = j
 	}
@@ -187,7 +187,7 @@ func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
 	for i := range items {
 		next[items[i].ID] = items[i].ReplacedBy
 	}
-	return slices.DeleteFunc(all, func(j *judged) bool {
+	return slices.DeleteFunc(all, func(j *candidate) bool {
 		id := j.item.ReplacedBy
 		if id == "" {
 			return false
@@ -198,47 +198,48 @@ func (d *Decision) newestOnly(all []*judged, items []memory.Item) []*judged {
 			}
 			id = next[id]
 		}
-		if newer := of[id]; newer != nil && newer.says-newer.floor < j.says-j.floor {
-			newer.says, newer.floor, newer.met, newer.words, newer.telling = j.says, j.floor, j.met, j.words, j.telling
+		if newer := of[id]; newer != nil && newer.evidence-newer.floor < j.evidence-j.floor {
+			newer.evidence, newer.floor, newer.matched, newer.words, newer.rareWords = j.evidence, j.floor, j.matched, j.words, j.rareWords
 		}
-		d.miss(&j.item.Record, j.score(), "a newer one has taken its place: "+id)
+		d.addMissed(&j.item.Record, j.relevance(), "a newer one has taken its place: "+id)
 		return true
 	})
 }
 
-func (d *Decision) miss(r *memory.Record, score float64, why string) {
+// addMissed enters a record that is not given, with the reason.
+func (d *Decision) addMissed(r *memory.Record, score float64, why string) {
 	d.Missed = append(d.Missed, Miss{*r, score, why})
 }
 
-// keepBest drops a record if, for each prompt word that it was found by, another record matches better: that word itself, or more of the
-// words that tell something.
-func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
+// dropWeaker drops a record if, for each prompt word that it was found by, another record matches better: that word itself, or more of the words that
+// tell something.
+func (d *Decision) dropWeaker(p Prompt, all []*candidate) (kept []*candidate) {
 	for _, j := range all {
-		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.words[i].rank == rare })
-		better := func(o *judged) bool {
-			if o != j && o.says >= o.floor && p.isAside(j, o) {
+		tells := slices.ContainsFunc(slices.Collect(maps.Keys(j.matched)), func(i int) bool { return p.words[i].rank == rare })
+		better := func(o *candidate) bool {
+			if o != j && o.evidence >= o.floor && p.isBesideNamed(j, o) {
 				return true
 			}
-			if o == j || o.says < o.floor || o.says < j.says && !(tells && o.tellingWeight(p) > j.tellingWeight(p)) {
+			if o == j || o.evidence < o.floor || o.evidence < j.evidence && !(tells && o.tellingWeight(p) > j.tellingWeight(p)) {
 				return false
 			}
 			more, less, equal, covers := false, false, true, true
-			for i, weight := range j.met {
+			for i, weight := range j.matched {
 				if tells && p.words[i].rank != rare {
 					continue
 				}
-				other := o.met[i]
+				other := o.matched[i]
 				less = less || weight > 1.001*other
 				covers = covers && other > 0
 				equal = equal && other > 0 && weight >= equalTo*other
 			}
-			for i := range o.met {
-				more = more || j.met[i] == 0 && (p.words[i].rank == rare || !tells)
+			for i := range o.matched {
+				more = more || j.matched[i] == 0 && (p.words[i].rank == rare || !tells)
 			}
-			return !less && (more || !equal) || more && covers && o.score() >= farAhead*j.score()
+			return !less && (more || !equal) || more && covers && o.relevance() >= farAhead*j.relevance()
 		}
-		if i := slices.IndexFunc(all, better); i >= 0 && j.says >= j.floor {
-			d.miss(&j.item.Record, j.score(), "another record is more about "+strings.Join(j.words, ", "))
+		if i := slices.IndexFunc(all, better); i >= 0 && j.evidence >= j.floor {
+			d.addMissed(&j.item.Record, j.relevance(), "another record is more about "+strings.Join(j.words, ", "))
 		} else {
 			kept = append(kept, j)
 		}
@@ -246,17 +247,17 @@ func (d *Decision) keepBest(p Prompt, all []*judged) (kept []*judged) {
 	return kept
 }
 
-// isAside reports whether record j has only common words of a prompt while o has the names in the same clauses. An example: for "should the
-// new service use Fastify", a record about services says nothing.
-func (p *Prompt) isAside(j, o *judged) bool {
-	if j.telling > 0 || j.named || !o.named && (!p.should || o.telling == 0) {
+// isBesideNamed reports whether c has only common words of a prompt while other has the names in the same clauses. An example: for "should the new
+// service use Fastify", a record about services says nothing.
+func (p *Prompt) isBesideNamed(c, other *candidate) bool {
+	if c.rareWords > 0 || c.hasName || !other.hasName && (!p.should || other.rareWords == 0) {
 		return false
 	}
 	about := map[int]bool{}
-	for i := range o.met {
+	for i := range other.matched {
 		about[p.words[i].clause] = true
 	}
-	for i := range j.met {
+	for i := range c.matched {
 		if !about[p.words[i].clause] {
 			return false
 		}
@@ -265,8 +266,8 @@ func (p *Prompt) isAside(j, o *judged) bool {
 }
 
 // tellingWeight returns the sum of the weights of a record's matches, without everyday words.
-func (j *judged) tellingWeight(p Prompt) (sum float64) {
-	for i, weight := range j.met {
+func (j *candidate) tellingWeight(p Prompt) (sum float64) {
+	for i, weight := range j.matched {
 		if p.words[i].rank < everyday {
 			sum += weight
 		}
@@ -275,16 +276,16 @@ func (j *judged) tellingWeight(p Prompt) (sum float64) {
 }
 
 // countTopics returns how many different words of a prompt are the strongest match of a record that reaches its floor.
-func countTopics(all []*judged) int {
+func countTopics(all []*candidate) int {
 	things := map[int]bool{}
 	for _, j := range all {
 		top, weight := -1, 0.0
-		for i, w := range j.met {
+		for i, w := range j.matched {
 			if w > weight || w == weight && i < top {
 				top, weight = i, w
 			}
 		}
-		if j.says >= j.floor {
+		if j.evidence >= j.floor {
 			things[top] = true
 		}
 	}
@@ -292,9 +293,9 @@ func countTopics(all []*judged) int {
 }
 
 // mergeSame keeps only the newest of records that say nearly the same, with their number in count.
-func (d *Decision) mergeSame(all []*judged) (kept []*judged) {
+func (d *Decision) mergeSame(all []*candidate) (kept []*candidate) {
 	for _, j := range all {
-		i := slices.IndexFunc(kept, func(k *judged) bool { return sameSaid(k.s, j.s) })
+		i := slices.IndexFunc(kept, func(k *candidate) bool { return saySame(k.statement, j.statement) })
 		if i < 0 {
 			kept = append(kept, j)
 			continue
@@ -306,13 +307,13 @@ func (d *Decision) mergeSame(all []*judged) (kept []*judged) {
 			kept[i] = k
 		}
 		k.count = count
-		d.miss(&j.item.Record, j.score(), "it says the same as "+k.item.ID)
+		d.addMissed(&j.item.Record, j.relevance(), "it says the same as "+k.item.ID)
 	}
 	return kept
 }
 
-// sameSaid reports whether two statements have nearly all words in common, and all numbers.
-func sameSaid(a, b *statement) bool {
+// saySame reports whether two statements have nearly all words in common, and all numbers.
+func saySame(a, b *statement) bool {
 	x, y := a.terms(), b.terms()
 	common := 0
 	for t := range x {

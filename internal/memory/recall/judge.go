@@ -28,8 +28,8 @@ const (
 	everydayChance = 3e-2
 )
 
-// surprise returns how much a match of a word tells, in nats: the rarer the word, the more. held of of records have the word.
-func (w *word) surprise(held, of int) float64 {
+// surprise returns how much a match of a word tells, in nats: the rarer the word, the more. count of total records have the word.
+func (w *word) surprise(count, total int) float64 {
 	p := rareChance
 	switch {
 	case w.rank == trade:
@@ -41,17 +41,18 @@ func (w *word) surprise(held, of int) float64 {
 	case w.name && len(w.Word) > 1:
 		p = nameChance
 	}
-	if of >= smallStore {
-		p = max(p, float64(held-topicRecords)/float64(of))
+	if total >= smallStore {
+		p = max(p, float64(count-topicRecords)/float64(total))
 	}
 	return -math.Log(min(p, 0.9))
 }
 
-// floor returns how much a match of k of n words must say in a store.
-func floor(of int, n float64, k int) float64 {
-	return math.Log(float64(max(of, 20))) + logChoose(n, float64(k)) - math.Log(mostByChance)
+// minEvidence returns the evidence, in nats, that a match of k of a prompt's n words must have in a store of total records.
+func minEvidence(total int, n float64, k int) float64 {
+	return math.Log(float64(max(total, 20))) + logChoose(n, float64(k)) - math.Log(mostByChance)
 }
 
+// logChoose returns the logarithm of the number of ways to choose k of n things.
 func logChoose(n, k float64) float64 {
 	n = max(n, k)
 	a, _ := math.Lgamma(n + 1)
@@ -60,9 +61,9 @@ func logChoose(n, k float64) float64 {
 	return a - b - c
 }
 
-// tries returns how much a word of this rank counts in the number of words that could match by chance. Common words count less, because
-// they seldom decide.
-func (r rank) tries() float64 {
+// trialWeight returns how much a word of this rank counts in the number of words that could match by chance. Common words count less, because they
+// seldom decide.
+func (r rank) trialWeight() float64 {
 	switch r {
 	case trade:
 		return 0.5
@@ -90,45 +91,46 @@ const (
 	farAhead     = 1.8  // the score of a record that meets all that another one does, and more, as a multiple of the score of that one
 )
 
-// judged is a candidate with its evidence.
-type judged struct {
-	item    *memory.Item
-	s       *statement
-	met     map[int]float64 // words of the prompt, with the weight of each
-	says    float64         // what they say
-	floor   float64
-	count   int
-	words   []string
-	covered float64
-	telling int  // how many of the words are rare
-	subject bool // one of the others is its subject
-	named   bool // it has a name that the prompt has
+// candidate is a record that was found, with how much it says about the prompt.
+type candidate struct {
+	item           *memory.Item
+	statement      *statement
+	matched        map[int]float64 // by the number of the prompt's word, how much the match says
+	evidence       float64         // in nats; see judgeRecord
+	floor          float64
+	count          int
+	words          []string
+	covered        float64
+	rareWords      int  // how many of the matched words are rare
+	matchesSubject bool // a matched word is its subject
+	hasName        bool // it has a name that the prompt has
 }
 
-func (j *judged) score() float64 { return math.Round(1000*j.says/j.floor) / 1000 }
+// relevance returns the evidence as a multiple of the floor, to three digits.
+func (j *candidate) relevance() float64 { return math.Round(1000*j.evidence/j.floor) / 1000 }
 
-// judgeRecord sets how much a record says about a prompt (j.says) and how much it must say to be given (j.floor). names are the terms that the
-// prompt or a found record writes as names; held are the numbers of records, of of in all, with each term.
-func (p *Prompt) judgeRecord(j *judged, names map[string]bool, held map[string]int, of int) {
-	total, n := 0.0, 0.0
+// judgeRecord sets how much a record says about a prompt (c.evidence) and how much it must say to be given (c.floor). names are the terms that the
+// prompt or a found record writes as names; counts are the numbers of records, of total in all, with each term.
+func (p *Prompt) judgeRecord(c *candidate, names map[string]bool, counts map[string]int, total int) {
+	surprise, n := 0.0, 0.0
 	for i := range p.words {
 		w := &p.words[i]
 		w.name = w.name || w.rank == rare && names[w.Term]
-		n += w.rank.tries()
-		total += w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
+		n += w.rank.trialWeight()
+		surprise += w.surprise(counts[w.Term], total) * w.rank.trialWeight() * overlapWeight(p.words, i)
 	}
-	longer := math.Log(max(float64(len(j.s.mentions))/40, 1))
+	longer := math.Log(max(float64(len(c.statement.mentions))/40, 1))
 	bonus := 0.0
 	var says []float64
 	var last match
-	for i, m := range j.s.matchWords(p.words) {
+	for i, m := range c.statement.matchWords(p.words) {
 		w := p.words[m.prompt]
-		mention := &j.s.mentions[m.mention]
+		mention := &c.statement.mentions[m.mention]
 		share := 1.0
 		if i > 0 && p.words[last.prompt].Dense && last.prompt == m.prompt-1 && w.At < p.words[last.prompt].End {
 			share = overlap
 		}
-		if i > 0 && last.prompt == m.prompt-1 && share == 1 && near(j.s, last.mention, m.mention) {
+		if i > 0 && last.prompt == m.prompt-1 && share == 1 && isNear(c.statement, last.mention, m.mention) {
 			bonus += phrase
 		}
 		last = m
@@ -138,38 +140,38 @@ func (p *Prompt) judgeRecord(j *judged, names map[string]bool, held map[string]i
 			p.words[m.prompt].rank = rare
 		}
 		w.name = w.name || w.rank == rare && names[mention.Term]
-		says = append(says, max(w.surprise(held[w.Term], of)-longer, 0)*m.weight*share)
-		j.met[m.prompt] = says[len(says)-1]
-		j.covered += w.surprise(held[w.Term], of) * w.rank.tries() * share
-		j.words = append(j.words, w.Word)
+		says = append(says, max(w.surprise(counts[w.Term], total)-longer, 0)*m.weight*share)
+		c.matched[m.prompt] = says[len(says)-1]
+		c.covered += w.surprise(counts[w.Term], total) * w.rank.trialWeight() * share
+		c.words = append(c.words, w.Word)
 		if w.rank == rare {
-			j.telling++
+			c.rareWords++
 		}
-		j.subject = j.subject || w.rank == trade && mention.about >= 0.8
+		c.matchesSubject = c.matchesSubject || w.rank == trade && mention.about >= 0.8
 	}
 	if len(says) == 0 {
 		return
 	}
-	own := p.own && (p.ownIn == nil || slices.ContainsFunc(slices.Collect(maps.Keys(j.met)), func(i int) bool { return p.ownIn[p.words[i].sentence] }))
-	j.covered = min(j.covered/max(total, 1), 1)
+	own := p.own && (p.ownIn == nil || slices.ContainsFunc(slices.Collect(maps.Keys(c.matched)), func(i int) bool { return p.ownIn[p.words[i].sentence] }))
+	c.covered = min(c.covered/max(surprise, 1), 1)
 	if len(p.words) > 1 {
-		bonus += coverWeight * j.covered
+		bonus += coverWeight * c.covered
 	}
 	least := 0.5
-	title := p.titleLength(j.s)
-	j.named = title > 0
+	title := p.titleLength(c.statement)
+	c.hasName = title > 0
 	switch {
 	case title > 1:
 		bonus += titleWeight
-		j.telling += 2
+		c.rareWords += 2
 	case title == 1 && (own || p.fragment || p.tells):
 		least = 0.1
 		bonus += nameWeight
 		if len(p.keys) == 1 {
 			bonus += titleWeight // the prompt is its name and nothing else
 		}
-		j.subject = true
-		j.covered = max(j.covered, p.coveredClause(j, held, of))
+		c.matchesSubject = true
+		c.covered = max(c.covered, p.coveredClause(c, counts, total))
 	case !own:
 		least = 0.65
 	}
@@ -189,33 +191,33 @@ func (p *Prompt) judgeRecord(j *judged, names map[string]bool, held map[string]i
 			bonus += sign.weight
 		}
 	}
-	j.says, j.floor = leastLikely(says, bonus, of, n)
-	p.judgeSentences(j, bonus, held, of)
-	subject := j.subject && (own && p.mine || least < 0.5)
-	toldOf := p.tells && j.named
-	if p.states && j.telling < 2 && !toldOf || j.telling == 0 && (len(says) < 2 && !subject || j.covered < least || p.common && !toldOf) {
-		j.says = min(j.says, 0.9*j.floor)
+	c.evidence, c.floor = strongestEvidence(says, bonus, total, n)
+	p.judgeSentences(c, bonus, counts, total)
+	subject := c.matchesSubject && (own && p.mine || least < 0.5)
+	toldOf := p.tells && c.hasName
+	if p.states && c.rareWords < 2 && !toldOf || c.rareWords == 0 && (len(says) < 2 && !subject || c.covered < least || p.common && !toldOf) {
+		c.evidence = min(c.evidence, 0.9*c.floor)
 	}
 }
 
-// leastLikely returns the sum of those of the largest values in met that is furthest above its floor, and that floor. n words were tried.
-// It sorts met.
-func leastLikely(met []float64, bonus float64, of int, n float64) (says, least float64) {
-	slices.Sort(met)
-	slices.Reverse(met)
+// strongestEvidence sums up the 1, 2, 3 … largest values of matched, each sum with the bonus, and returns the one that is furthest above its floor,
+// and that floor. n words of the prompt were compared with a store of total records. It sorts matched.
+func strongestEvidence(matched []float64, bonus float64, total int, n float64) (evidence, floor float64) {
+	slices.Sort(matched)
+	slices.Reverse(matched)
 	sum := 0.0
-	for k, s := range met {
+	for k, s := range matched {
 		sum += s
-		if f := floor(of, n, k+1); k == 0 || sum+bonus-f > says-least {
-			says, least = sum+bonus, f
+		if f := minEvidence(total, n, k+1); k == 0 || sum+bonus-f > evidence-floor {
+			evidence, floor = sum+bonus, f
 		}
 	}
-	return says, least
+	return evidence, floor
 }
 
 // judgeSentences weighs a record for each sentence of a prompt that has several, and keeps the best: a long prompt has many words that some
 // record has, but seldom two of them in one sentence. The floor is higher by the number of sentences.
-func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, of int) {
+func (p *Prompt) judgeSentences(c *candidate, bonus float64, counts map[string]int, of int) {
 	sentences := 0
 	for i := range p.words {
 		if i == 0 || p.words[i].sentence != p.words[i-1].sentence {
@@ -231,10 +233,10 @@ func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, o
 		to := from
 		for ; to < len(p.words) && p.words[to].sentence == p.words[from].sentence; to++ {
 			w := &p.words[to]
-			n += w.rank.tries()
-			share := w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, to)
+			n += w.rank.trialWeight()
+			share := w.surprise(counts[w.Term], of) * w.rank.trialWeight() * overlapWeight(p.words, to)
 			total += share
-			if says, ok := j.met[to]; ok {
+			if says, ok := c.matched[to]; ok {
 				met = append(met, says)
 				covered += share
 			}
@@ -243,22 +245,22 @@ func (p *Prompt) judgeSentences(j *judged, bonus float64, held map[string]int, o
 		if len(met) < 2 {
 			continue
 		}
-		says, least := leastLikely(met, bonus, of*sentences, n)
-		if says-least > j.says-j.floor {
-			j.says, j.floor, j.covered = says, least, max(j.covered, min(covered/max(total, 1), 1))
+		says, least := strongestEvidence(met, bonus, of*sentences, n)
+		if says-least > c.evidence-c.floor {
+			c.evidence, c.floor, c.covered = says, least, max(c.covered, min(covered/max(total, 1), 1))
 		}
 	}
 }
 
 // coveredClause returns the largest share (0 to 1) of a clause of the prompt that a record covers: a prompt may list things that have
 // nothing in common.
-func (p *Prompt) coveredClause(j *judged, held map[string]int, of int) (most float64) {
+func (p *Prompt) coveredClause(c *candidate, counts map[string]int, of int) (most float64) {
 	total, met := map[int]float64{}, map[int]float64{}
 	for i := range p.words {
 		w := &p.words[i]
-		share := w.surprise(held[w.Term], of) * w.rank.tries() * overlapOf(p.words, i)
+		share := w.surprise(counts[w.Term], of) * w.rank.trialWeight() * overlapWeight(p.words, i)
 		total[w.clause] += share
-		if j.met[i] > 0 {
+		if c.matched[i] > 0 {
 			met[w.clause] += share
 		}
 	}
@@ -283,15 +285,16 @@ func (p *Prompt) titleLength(s *statement) (words int) {
 	return words
 }
 
-func overlapOf(words []word, i int) float64 {
+// overlapWeight returns how much word i counts: less than 1 for a pair of letters that shares one with the pair before it.
+func overlapWeight(words []word, i int) float64 {
 	if i > 0 && words[i].Dense && words[i-1].Dense && words[i].At < words[i-1].End {
 		return overlap
 	}
 	return 1
 }
 
-// near reports whether two words stand beside each other in a statement, or with one between them.
-func near(s *statement, a, b int) bool {
+// isNear reports whether two words stand beside each other in a statement, or with one between them.
+func isNear(s *statement, a, b int) bool {
 	d := s.mentions[b].place - s.mentions[a].place
 	return d != 0 && -2 <= d && d <= 2
 }

@@ -58,7 +58,7 @@ type word struct {
 // Read reads a prompt. It tells by general signs what sort of prompt it is: how many of its words say something, how it begins, whether it points at
 // what lies before both, and how much of it is code.
 func Read(text string) Prompt {
-	prose, code := proseOf(clipMiddle(text, maxRead))
+	prose, code := extractProse(clipMiddle(text, maxRead))
 	p := Prompt{Query: clipMiddle(strings.TrimSpace(prose), maxProse)}
 	if p.Query == "" {
 		p.Why = "the prompt is empty"
@@ -71,7 +71,7 @@ func Read(text string) Prompt {
 		p.Why = "the prompt is a command"
 		return p
 	}
-	all := unitsOf(p.Query)
+	all := parseUnits(p.Query)
 	german := isGerman(all)
 	order := p.readSigns(all)
 	seen := map[string]bool{}
@@ -99,12 +99,12 @@ func Read(text string) Prompt {
 			telling++
 		}
 	}
-	own := p.asksOfOwn(order)
+	own := p.asksAboutOwn(order)
 	p.tells = order == asked
 	if own && sentence > 1 {
 		p.ownIn = map[int]bool{}
-		for i, s := range sentencesOf(p.Query, all) {
-			if len(s.text) < len(p.Query) && s.asksOfOwn() {
+		for i, s := range splitSentences(p.Query, all) {
+			if len(s.text) < len(p.Query) && s.asksAboutOwn() {
 				p.ownIn[i+1] = true
 			}
 		}
@@ -133,8 +133,8 @@ type sentence struct {
 	all  []unit
 }
 
-// sentencesOf returns the sentences and lines of a text whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
-func sentencesOf(text string, all []unit) (list []sentence) {
+// splitSentences returns the sentences and lines of a text, whose words are all. Signs before the first word (¿, a dash) belong to its sentence.
+func splitSentences(text string, all []unit) (list []sentence) {
 	from, first := 0, 0
 	for i, u := range all {
 		if u.Breaks && i > 0 {
@@ -145,18 +145,18 @@ func sentencesOf(text string, all []unit) (list []sentence) {
 	return append(list, sentence{text[from:], all[first:]})
 }
 
-// asksOfOwn reports whether a sentence asks, by itself, about what is the person's. Most do not, by their signs, and need not be read.
-func (s sentence) asksOfOwn() bool {
+// asksAboutOwn reports whether a sentence asks, by itself, about what belongs to the person. Most do not, by their signs, and need not be read.
+func (s sentence) asksAboutOwn() bool {
 	signs := Prompt{Query: s.text}
-	if !signs.asksOfOwn(signs.readSigns(s.all)) {
+	if !signs.asksAboutOwn(signs.readSigns(s.all)) {
 		return false
 	}
 	p := Read(s.text)
 	return p.Why == "" && p.own && !p.here
 }
 
-// asksOfOwn reports whether the signs of a prompt that begins so say that it is about what is the person's.
-func (p *Prompt) asksOfOwn(begins order) bool {
+// asksAboutOwn reports whether the signs of a prompt that begins so say that it is about what belongs to the person.
+func (p *Prompt) asksAboutOwn(begins order) bool {
 	return p.mine && (p.asks || begins == asked) || p.said || p.should && p.asks
 }
 
@@ -212,8 +212,8 @@ func isPair(run string) bool {
 	return cut && rankOfWord(one) != rare && rankOfWord(other) != rare
 }
 
-// proseOf returns the prose in a text, without code, logs and quotations, and how many bytes those have.
-func proseOf(text string) (prose string, code int) {
+// extractProse returns the prose in a text, without code, logs and quotations, and how many bytes those have.
+func extractProse(text string) (prose string, code int) {
 	var b strings.Builder
 	fenced := false
 	for line := range strings.Lines(text) {
@@ -222,7 +222,7 @@ func proseOf(text string) (prose string, code int) {
 		if fence {
 			fenced = !fenced
 		}
-		if fence || fenced || strings.HasPrefix(trimmed, ">") || isCode(line, trimmed) {
+		if fence || fenced || strings.HasPrefix(trimmed, ">") || isCodeLine(line, trimmed) {
 			code += len(trimmed)
 			continue
 		}
@@ -231,8 +231,9 @@ func proseOf(text string) (prose string, code int) {
 	return b.String(), code
 }
 
-// isCode reports whether a line is one of code, of a log or of a trace, by its signs: how it ends, and how many of its characters are none of prose.
-func isCode(line, trimmed string) bool {
+// isCodeLine reports whether a line is one of code, of a log or of a trace, by its signs: how it ends, and how many of its characters are none of
+// prose.
+func isCodeLine(line, trimmed string) bool {
 	if trimmed == "" {
 		return false
 	}

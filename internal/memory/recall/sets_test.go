@@ -138,7 +138,7 @@ func FuzzDecide(f *testing.F) {
 			{Record: memory.Record{ID: "a", Text: text, Said: now, Count: 1}, ReplacedBy: "b"},
 			{Record: memory.Record{ID: "b", Text: prompt, Said: now}},
 			{Record: memory.Record{ID: "c", Text: "We use pnpm.", Said: now}, ReplacedBy: "c"},
-		}, Held: map[string]int{"pnpm": 3}, Of: 3}
+		}, StatementsWith: map[string]int{"pnpm": 3}, Statements: 3}
 		d := recall.Decide(p, found, now)
 		if len(d.Given) > recall.MaxList || len(d.Given)+len(d.Missed) > len(found.Items) || (len(d.Given) == 0) != (d.Why != "") {
 			t.Errorf("%d given, %d missed of %d: %q", len(d.Given), len(d.Missed), len(found.Items), d.Why)

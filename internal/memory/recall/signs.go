@@ -30,7 +30,7 @@ func (p *Prompt) readSigns(all []unit) order {
 			first = false // see readHanSigns
 			continue
 		}
-		in := signs.Of(t.Word)
+		in := signs.Lookup(t.Word)
 		p.mine = p.mine || in&signs.Mine != 0
 		p.said = p.said || in&signs.Said != 0
 		p.List = p.List || in&signs.List != 0
@@ -39,11 +39,11 @@ func (p *Prompt) readSigns(all []unit) order {
 		p.why = p.why || in&signs.Reason != 0
 		p.should = p.should || in&signs.Should != 0 && i < 3
 		if in&signs.Person != 0 {
-			p.mine = p.mine || i+1 < len(all) && signs.Of(all[i+1].Word)&signs.Likes != 0 || i > 0 && signs.Of(all[i-1].Word)&signs.Likes != 0
-			p.world = p.world || i > 0 && i <= 2 && !p.should && signs.Of(all[0].Word)&signs.Way != 0
+			p.mine = p.mine || i+1 < len(all) && signs.Lookup(all[i+1].Word)&signs.Likes != 0 || i > 0 && signs.Lookup(all[i-1].Word)&signs.Likes != 0
+			p.world = p.world || i > 0 && i <= 2 && !p.should && signs.Lookup(all[0].Word)&signs.Way != 0
 		}
-		p.world = p.world || i == 1 && t.Word == "to" && signs.Of(all[0].Word)&signs.Way != 0
-		if in&signs.Here != 0 && !hasSubject(all, i) {
+		p.world = p.world || i == 1 && t.Word == "to" && signs.Lookup(all[0].Word)&signs.Way != 0
+		if in&signs.Here != 0 && !pointsElsewhere(all, i) {
 			p.here = true
 		}
 		if !first {
@@ -60,19 +60,21 @@ func (p *Prompt) readSigns(all []unit) order {
 			first = false
 		}
 	}
-	if told == ordered && strings.HasSuffix(p.Query, "?") && signs.Of(all[0].Word)&signs.Order != 0 {
+	if told == ordered && strings.HasSuffix(p.Query, "?") && signs.Lookup(all[0].Word)&signs.Order != 0 {
 		told = none // try-catch around the call?
 	}
 	p.readHanSigns(&told)
 	return told
 }
 
+// hasQuestionMark reports whether a text has a question mark anywhere.
 func hasQuestionMark(text string) bool {
 	return strings.Contains(text, "?") || strings.Contains(text, "？")
 }
 
-// hasSubject reports whether a word that points (this, diese) stands before a word of time or place, not of code: this quarter, this week.
-func hasSubject(all []unit, i int) bool {
+// pointsElsewhere reports whether all[i], a word that points (this, diese), stands before a word of time or place, and so does not point at the code
+// at hand: this quarter, this week.
+func pointsElsewhere(all []unit, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
@@ -80,7 +82,8 @@ func hasSubject(all []unit, i int) bool {
 	return r == everyday || r == rare && all[i+1].Term != ""
 }
 
-// readHanSigns is readSigns for scripts without spaces, in which words are found by their characters alone.
+// readHanSigns is readSigns for scripts without spaces, in which words are found by their characters alone. It changes told if the prompt begins as
+// an order.
 func (p *Prompt) readHanSigns(told *order) {
 	if !strings.ContainsFunc(p.Query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return

@@ -55,7 +55,7 @@ func readStatement(text string) *statement {
 	var letters []byte // first letters of the words of the sentence
 	var from []int     // the mention of each
 	place, sentence, linked, began := 0, -1, 0, 0
-	all := unitsOf(text)
+	all := parseUnits(text)
 	german := isGerman(all)
 	titled := s.findTitles(text, all)
 	for n, u := range all {
@@ -67,7 +67,7 @@ func readStatement(text string) *statement {
 			linked, began = 0, place
 			letters, from = letters[:0], from[:0]
 		}
-		if links(u.Word) {
+		if isLinkWord(u.Word) {
 			linked = 3
 		} else if linked > 0 {
 			linked--
@@ -142,8 +142,8 @@ func withoutGe(word string) string {
 	return word
 }
 
-// links reports whether a word joins the subject of a sentence with something else.
-func links(word string) bool {
+// isLinkWord reports whether a word joins the subject of a sentence with something else.
+func isLinkWord(word string) bool {
 	switch word {
 	case "on", "with", "by", "via", "using", "through", "for", "over", "from", "in", "to", "mit", "über", "auf", "für", "bei", "von", "con", "en", "por", "sobre", "para":
 		return true
@@ -273,7 +273,7 @@ func (s *statement) matchWords(words []word) (out []match) {
 			case index.Inflected(withoutGe(w.Word), withoutGe(m.Word)):
 				same = 0.9
 			case w.rank == rare && (m.rank == rare || m.name && !(len(w.Word) > len(m.Word)+2 && strings.HasPrefix(w.Word, m.Word))):
-				same = index.Near(w.Word, m.Word)
+				same = index.Similarity(w.Word, m.Word)
 			}
 			if weight := same * m.about; weight > best.weight {
 				best.mention, best.weight = n, weight

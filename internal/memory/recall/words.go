@@ -39,20 +39,22 @@ const (
 	function             // without a meaning of its own
 )
 
-// rankOf returns the rank of the lists that a word is in.
-func rankOf(in uint64) rank { return rank(bits.Len64(in & (listTrade | listEveryday | listFunction))) }
+// rankOfLists returns the rank of a word that is in these lists, the most common one; rare for none.
+func rankOfLists(lists uint64) rank {
+	return rank(bits.Len64(lists & (listTrade | listEveryday | listFunction)))
+}
 
 // termRanks are the ranks of terms in an index that are no listed words, or rank higher than those.
 var termRanks = sync.OnceValue(func() map[string]rank {
 	out := map[string]rank{}
 	var words index.Words
 	for w, in := range listed.Words() {
-		r := rankOf(in &^ listFunction)
+		r := rankOfLists(in &^ listFunction)
 		if r == rare {
 			continue
 		}
 		for t := range words.Tokens(w) {
-			if t.Term != "" && t.Parts == 1 && r > max(out[t.Term], rankOf(listed.Of(t.Term))) {
+			if t.Term != "" && t.Parts == 1 && r > max(out[t.Term], rankOfLists(listed.Of(t.Term))) {
 				out[t.Term] = r
 			}
 		}
@@ -62,7 +64,7 @@ var termRanks = sync.OnceValue(func() map[string]rank {
 
 // rankOfWord returns how common a word or the term of one is by the lists of common words; rare for a word in none.
 func rankOfWord(w string) rank {
-	r := rankOf(listed.Of(w))
+	r := rankOfLists(listed.Of(w))
 	if r < function {
 		r = max(r, termRanks()[w])
 	}
@@ -82,8 +84,8 @@ type unit struct {
 	rank  rank
 }
 
-// unitsOf returns the words of a text with their ranks. The parts of a name such as camelCase that belong together are one unit.
-func unitsOf(text string) (all []unit) {
+// parseUnits returns the words of a text with their ranks. The parts of a name such as camelCase that belong together are one unit.
+func parseUnits(text string) (all []unit) {
 	var words index.Words
 	at := 0 // in the run, behind the part before
 	for t := range words.Tokens(text) {
@@ -150,7 +152,8 @@ func isGerman(all []unit) bool {
 	return false
 }
 
-// key returns what a word is compared by as a part of a name, where a word without a meaning of its own counts as well: point of view.
+// key returns the term by which a word is compared as a part of a name; the word itself where it has no term, which counts there as well: point of
+// view.
 func (u *unit) key() string { return cmp.Or(u.Term, u.Word) }
 
 // findRank returns how common the word is.

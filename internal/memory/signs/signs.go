@@ -50,8 +50,8 @@ const (
 	request
 )
 
-// Of returns the signs of a word, in lower case.
-func Of(word string) uint64 { return lists.Of(word) }
+// Lookup returns the signs of a word in lower case; 0 if it has none.
+func Lookup(word string) uint64 { return lists.Of(word) }
 
 // Words returns all words with their signs. It is not to be changed.
 func Words() map[string]uint64 { return lists.Words() }
@@ -77,18 +77,18 @@ func States(text string) bool {
 		default:
 			continue
 		}
-		if states(text[from:i], r) {
+		if sentenceStates(text[from:i], r) {
 			return true
 		}
 		from = i + utf8.RuneLen(r)
 	}
-	return states(text[from:], 0)
+	return sentenceStates(text[from:], 0)
 }
 
-// states reports whether a sentence states something. mark ends it, 0 if the text does.
-func states(sentence string, mark rune) bool {
+// sentenceStates reports whether a sentence states something. mark ends it, 0 if the text does.
+func sentenceStates(sentence string, mark rune) bool {
 	if strings.ContainsRune("?？؟", mark) {
-		return statesBefore(sentence)
+		return questionStates(sentence)
 	}
 	var words []string
 	for f := range strings.FieldsSeq(sentence) {
@@ -98,9 +98,9 @@ func states(sentence string, mark rune) bool {
 		case w == "" || len(words) == 0 && strings.Trim(w, "0123456789)") == "":
 			continue
 		case len(words) == 0 && unicode.Is(unicode.Han, first):
-			return statesHan(sentence, mark)
-		case len(words) == 0 && Of(w)&speaker == 0 && Of(w)&(Polite|Greeting) != 0:
-			if Of(w)&request != 0 {
+			return hanStates(sentence, mark)
+		case len(words) == 0 && Lookup(w)&speaker == 0 && Lookup(w)&(Polite|Greeting) != 0:
+			if Lookup(w)&request != 0 {
 				return false // can we, could you
 			}
 			continue
@@ -113,28 +113,29 @@ func states(sentence string, mark rune) bool {
 		return false
 	}
 	enough := len(words) >= 3 || len(words) == 2 && mark == '.'
-	switch first := Of(words[0]); {
+	switch first := Lookup(words[0]); {
 	case first&speaker != 0:
 		return enough
 	case first&(Order|Ask) != 0:
-		return enough && (isNoun(words) || slices.ContainsFunc(words, func(w string) bool { return Of(w)&lasting != 0 }))
+		return enough && (isNoun(words) || slices.ContainsFunc(words, func(w string) bool { return Lookup(w)&lasting != 0 }))
 	case first&Question != 0 && first&relation == 0:
 		return enough && (mark == '.' || strings.Contains(sentence, ": ")) // When a release is cut, Marta tags it.
 	}
 	return enough
 }
 
-// statesBefore reports whether a question has a clause before the one that asks in which somebody speaks of himself: my keys stay in the safe, who knows of them?
-func statesBefore(question string) bool {
+// questionStates reports whether a question has a clause before the one that asks in which somebody speaks of himself: my keys stay in the safe, who
+// knows of them?
+func questionStates(question string) bool {
 	clauses := strings.FieldsFunc(question, func(r rune) bool { return strings.ContainsRune(",:，：", r) })
 	for _, c := range clauses[:max(len(clauses)-1, 0)] {
 		c = strings.ToLower(strings.TrimSpace(c))
 		first, _, _ := strings.Cut(c, " ")
-		own := Of(first)&(speaker|Mine) != 0
+		own := Lookup(first)&(speaker|Mine) != 0
 		for w, in := range Words() {
 			own = own || in&speaker != 0 && IsHan(w) && strings.HasPrefix(c, w)
 		}
-		if own && states(c, 0) {
+		if own && sentenceStates(c, 0) {
 			return true
 		}
 	}
@@ -145,18 +146,18 @@ func statesBefore(question string) bool {
 // with nothing between them that begins an object.
 func isNoun(words []string) bool {
 	for _, w := range words[1:min(len(words), 4)] {
-		if Of(w)&finite != 0 {
+		if Lookup(w)&finite != 0 {
 			return true
 		}
-		if Of(w)&article != 0 {
+		if Lookup(w)&article != 0 {
 			return false
 		}
 	}
 	return false
 }
 
-// statesHan is states for a sentence of a script without spaces: its words are looked for as they stand.
-func statesHan(sentence string, mark rune) bool {
+// hanStates is sentenceStates for a sentence of a script without spaces: its words are looked for as they stand.
+func hanStates(sentence string, mark rune) bool {
 	sentence = strings.TrimSpace(sentence)
 	letters := 0
 	for _, r := range sentence {
@@ -186,11 +187,10 @@ func statesHan(sentence string, mark rune) bool {
 	return true
 }
 
-// longestPrefix returns the longest Chinese word with one of the signs in of that a text begins with (你好 and not 你); "" if there is
-// none.
-func longestPrefix(text string, of uint64) (longest string) {
+// longestPrefix returns the longest Chinese word with one of these signs that a text begins with (你好 and not 你); "" if there is none.
+func longestPrefix(text string, signs uint64) (longest string) {
 	for w, in := range Words() {
-		if in&of != 0 && len(w) > len(longest) && IsHan(w) && strings.HasPrefix(text, w) {
+		if in&signs != 0 && len(w) > len(longest) && IsHan(w) && strings.HasPrefix(text, w) {
 			longest = w
 		}
 	}

@@ -50,8 +50,8 @@ func TestSignsStandInTheirOrder(t *testing.T) {
 		"refactor": signs.Order, "remind": signs.Ask, "bitte": signs.Polite, "ours": signs.Mine, "这段": signs.Here, "welche": signs.Question,
 		"decidimos": signs.Said, "sämtliche": signs.List, "servus": signs.Greeting, "haiku": signs.General, "prefiero": signs.Likes,
 	} {
-		if signs.Of(word)&want == 0 {
-			t.Errorf("%s has the signs %b, want %b", word, signs.Of(word), want)
+		if signs.Lookup(word)&want == 0 {
+			t.Errorf("%s has the signs %b, want %b", word, signs.Lookup(word), want)
 		}
 	}
 	for w := range signs.Words() {

@@ -5,20 +5,21 @@ import (
 	"strings"
 )
 
-// inLatin reports whether a sentence in English, German or Spanish is a standing instruction. task says that the message also tells what to build.
-func inLatin(s string, task bool) bool {
+// isLatinInstruction reports whether a sentence in English, German or Spanish is a standing instruction. task says that the message also tells what
+// to build.
+func isLatinInstruction(s string, task bool) bool {
 	low := strings.ToLower(strings.Join(strings.Fields(s), " "))
 	strong := matches(low, lasting)
-	low = without(low, lasting, inProject)
+	low = blankMatches(low, lasting, inProject)
 	if matches(low, local) || matches(low, statement) {
 		return false
 	}
-	words, pause := wordsOf(low)
+	words, pause := splitWords(low)
 	// A time of the agent's own work at the beginning: "before every commit, run the tests".
 	if n := countOccasion(words, pause); n > 0 {
 		words, pause, strong = words[n:], pause[n:], true
 	}
-	for len(words) > 0 && (is(words[0], fillers) || pause[0] && is(words[0], greetings)) {
+	for len(words) > 0 && (isIn(words[0], fillers) || pause[0] && isIn(words[0], greetings)) {
 		words, pause = words[1:], pause[1:]
 	}
 	f := form{words: words, always: strong, strong: strong, task: task}
@@ -28,7 +29,7 @@ func inLatin(s string, task bool) bool {
 // countOccasion returns how many words at the beginning name a recurring occasion of the agent's own work, as in "before every commit"; 0
 // if none do.
 func countOccasion(words []string, pause []bool) int {
-	if len(words) < 3 || !is(words[0], occasions) {
+	if len(words) < 3 || !isIn(words[0], occasions) {
 		return 0
 	}
 	end := slices.Index(pause, true) + 1
@@ -40,8 +41,8 @@ func countOccasion(words []string, pause []bool) int {
 	}
 	again, own := words[0] == "whenever", false
 	for _, w := range words[:end] {
-		again = again || is(w, every)
-		own = own || is(w, work)
+		again = again || isIn(w, every)
+		own = own || isIn(w, work)
 	}
 	you := slices.Contains(words[:end], "you") || slices.Contains(words[:end], "du")
 	if !again || !own && !you || slices.Contains(words[:end], "i") {
@@ -58,9 +59,9 @@ type form struct {
 	task   bool
 }
 
-// take removes the first word if it is in one of some lists.
-func (f *form) take(of uint64) bool {
-	if len(f.words) == 0 || !is(f.words[0], of) {
+// dropFirst removes the first word if it is in one of some lists, and reports whether it was.
+func (f *form) dropFirst(lists uint64) bool {
+	if len(f.words) == 0 || !isIn(f.words[0], lists) {
 		return false
 	}
 	f.words = f.words[1:]
@@ -79,9 +80,10 @@ func (f *form) dropAddress() bool {
 	return false
 }
 
-func (f *form) weak() bool {
+// dropAdverbs removes adverbs such as "always" from the beginning. If there were any it sets f.always and returns true.
+func (f *form) dropAdverbs() bool {
 	found := false
-	for f.take(adverbs) {
+	for f.dropFirst(adverbs) {
 		found, f.always = true, true
 	}
 	return found
@@ -90,23 +92,23 @@ func (f *form) weak() bool {
 // isInstruction reports whether the words are a standing instruction: an order that holds always and is about the agent's work or answers.
 // It uses the words up.
 func (f *form) isInstruction() bool {
-	for f.take(fillers) {
+	for f.dropFirst(fillers) {
 	}
 	if len(f.words) == 0 {
 		return false
 	}
 	// Without a verb: "no emojis from now on", "kürzere Antworten", "solo respuestas cortas".
-	if f.strong && len(f.words) >= 2 && (is(f.words[0], bare) || strings.HasSuffix(f.words[0], "ere") && is(f.words[1], answers) || is(f.words[0], answers) && len(f.words) <= 4) {
-		return !anyIs(f.words, pronouns)
+	if f.strong && len(f.words) >= 2 && (isIn(f.words[0], bare) || strings.HasSuffix(f.words[0], "ere") && isIn(f.words[1], answers) || isIn(f.words[0], answers) && len(f.words) <= 4) {
+		return !anyIn(f.words, pronouns)
 	}
 	addressed := f.dropAddress()
-	f.weak()
-	for f.take(fillers) {
+	f.dropAdverbs()
+	for f.dropFirst(fillers) {
 	}
-	f.weak()
-	for f.take(negations) {
+	f.dropAdverbs()
+	for f.dropFirst(negations) {
 	}
-	f.weak()
+	f.dropAdverbs()
 	verb := ""
 	if len(f.words) > 0 {
 		verb = f.words[0]
@@ -116,7 +118,7 @@ func (f *form) isInstruction() bool {
 		if at, ok := f.findLateVerb(addressed); ok {
 			verb = f.words[at]
 			if !f.always { // "dass du kurz antwortest, immer"
-				f.always = anyIs(f.words, adverbs)
+				f.always = anyIn(f.words, adverbs)
 			}
 			return f.always && f.isAboutWork(verb, slices.Delete(slices.Clone(f.words), at, at+1))
 		}
@@ -128,16 +130,16 @@ func (f *form) isInstruction() bool {
 	}
 	// Behind the verb, and at the end: "answer me always", "antworte mir bitte immer", "run the tests always".
 	for i := 0; i < len(rest) && i < 5; i++ {
-		if is(rest[i], adverbs) {
+		if isIn(rest[i], adverbs) {
 			f.always = true
 			rest = slices.Delete(slices.Clone(rest), i, i+1)
 			break
 		}
-		if !is(rest[i], between) && !is(rest[i], targets) {
+		if !isIn(rest[i], between) && !isIn(rest[i], targets) {
 			break
 		}
 	}
-	if n := len(rest); n > 0 && is(rest[n-1], adverbs) {
+	if n := len(rest); n > 0 && isIn(rest[n-1], adverbs) {
 		f.always, rest = true, rest[:n-1]
 	}
 	return f.always && f.isAboutWork(verb, rest)
@@ -146,12 +148,12 @@ func (f *form) isInstruction() bool {
 // findLateVerb returns the place of the verb in a clause that does not begin with it; false if it has none, or if it says what somebody
 // wants rather than what to do.
 func (f *form) findLateVerb(addressed bool) (int, bool) {
-	if !addressed && anyIs(f.words, subjects) {
+	if !addressed && anyIn(f.words, subjects) {
 		return 0, false // "in Zukunft wollen wir pnpm nutzen"
 	}
 	for i := len(f.words) - 1; i > 0; i-- {
 		w := f.words[i]
-		if verbKind(w) != 0 && (i == len(f.words)-1 || addressed || is(w, infinitives)) {
+		if verbKind(w) != 0 && (i == len(f.words)-1 || addressed || isIn(w, infinitives)) {
 			return i, true
 		}
 		if i < len(f.words)-6 {
@@ -161,51 +163,51 @@ func (f *form) findLateVerb(addressed bool) (int, bool) {
 	return 0, false
 }
 
-// isAboutWork reports whether a verb with the words after it is a thing that an agent is told for good, and not about the task at hand.
+// isAboutWork reports whether a verb and the words after it tell an agent how to work or answer in general, and not what to do in the task at hand.
 func (f *form) isAboutWork(verb string, rest []string) bool {
-	clause := len(rest) > 2 && rest[0] == "that" && is(rest[1], subjects) // "never mention that you are a model"
-	if !clause && len(rest) > 0 && is(rest[0], pronouns) || len(rest) > 1 && is(rest[0], between) && is(rest[1], pronouns) {
+	clause := len(rest) > 2 && rest[0] == "that" && isIn(rest[1], subjects) // "never mention that you are a model"
+	if !clause && len(rest) > 0 && isIn(rest[0], pronouns) || len(rest) > 1 && isIn(rest[0], between) && isIn(rest[1], pronouns) {
 		return false // "never do that again"
 	}
 	if verb == "call" && (len(rest) == 0 || rest[0] != "me") {
 		return false
 	}
 	if len(rest) == 0 {
-		return is(verb, alone)
+		return isIn(verb, alone)
 	}
 	if namesOneThing(rest) || slices.ContainsFunc(rest, func(w string) bool {
-		return w == "it" || w == "them" || is(w, builders) && verbKind(verb) == forBoth || matches(w, named)
+		return w == "it" || w == "them" || isIn(w, builders) && verbKind(verb) == forBoth || matches(w, named)
 	}) {
 		return false // about something of the task at hand
 	}
 	switch verbKind(verb) {
 	case forReplies: // a program answers too: with a status, and on conditions
-		return !slices.ContainsFunc(rest, func(w string) bool { return is(w, programs) || matches(w, code) })
+		return !slices.ContainsFunc(rest, func(w string) bool { return isIn(w, programs) || matches(w, code) })
 	case forAgents:
 		return verb != "ask" || rest[0] != "the" && rest[0] != "a"
 	case forBoth:
-		return f.strong || !f.task && (!is(verb, ofProducts) || ownWork(rest)) // with a task it says how to build that
+		return f.strong || !f.task && (!isIn(verb, ofProducts) || namesOwnWork(rest)) // with a task it says how to build that
 	}
 	switch verb {
 	case "be", "sei", "sé":
-		return is(rest[0], manners)
+		return isIn(rest[0], manners)
 	case "follow":
 		return f.strong
 	}
 	return false
 }
 
-// ownWork reports whether words name something of the agent's own work, and not of a program: the diff, comments, a commit.
-func ownWork(words []string) bool {
+// namesOwnWork reports whether words name something of the agent's own work, and not of a program: the diff, comments, a commit.
+func namesOwnWork(words []string) bool {
 	said := strings.Join(words, " ")
-	return anyIs(words, usual|work|answers|targets) || matches(said, comments) || matches(said, documents) || matches(said, emojis)
+	return anyIn(words, usual|work|answers|targets) || matches(said, comments) || matches(said, documents) || matches(said, emojis)
 }
 
 // namesOneThing reports whether words name a thing of the task at hand: "the toast", "den Knopf", but not "the tests" or "the main branch".
 func namesOneThing(words []string) bool {
 	for i, w := range words {
-		if is(w, articles) && i+1 < len(words) {
-			if next := words[i+1]; !is(next, usual) && (i+2 >= len(words) || !is(words[i+2], usual)) {
+		if isIn(w, articles) && i+1 < len(words) {
+			if next := words[i+1]; !isIn(next, usual) && (i+2 >= len(words) || !isIn(words[i+2], usual)) {
 				return true
 			}
 		}
@@ -213,11 +215,11 @@ func namesOneThing(words []string) bool {
 	return false
 }
 
-// building reports whether a sentence says what is to be made: the others of its message then say how.
-func building(s string) bool {
-	words, _ := wordsOf(s)
-	for len(words) > 0 && is(words[0], fillers) {
+// tellsToBuild reports whether a sentence says what is to be made: the others of its message then say how.
+func tellsToBuild(s string) bool {
+	words, _ := splitWords(s)
+	for len(words) > 0 && isIn(words[0], fillers) {
 		words = words[1:]
 	}
-	return len(words) > 1 && is(words[0], builders)
+	return len(words) > 1 && isIn(words[0], builders)
 }

@@ -41,27 +41,27 @@ func Find(text string) []Instruction {
 		return nil
 	}
 	low := strings.ToLower(text)
-	all := sentencesOf(text)
+	all := splitSentences(text)
 	if !hasHint(low) && !slices.ContainsFunc(all, func(s sentence) bool { return beginsOccasion(strings.ToLower(s.text)) }) {
 		return nil
 	}
 	task := false // whether the message also says what is to be built
 	for _, s := range all {
-		task = task || building(s.text)
+		task = task || tellsToBuild(s.text)
 	}
 	var found []Instruction
 	for _, s := range all {
-		if s.question || !hasHint(strings.ToLower(s.text)) && !beginsOccasion(strings.ToLower(s.text)) || len(s.text) > maxSentence || !plain(s.text) {
+		if s.question || !hasHint(strings.ToLower(s.text)) && !beginsOccasion(strings.ToLower(s.text)) || len(s.text) > maxSentence || !isPlain(s.text) {
 			continue
 		}
 		ok := false
 		if isChinese(s.text) {
-			ok = inChinese(s.text)
+			ok = isChineseInstruction(s.text)
 		} else {
-			ok = inLatin(s.text, task)
+			ok = isLatinInstruction(s.text, task)
 		}
 		if ok {
-			topic, everywhere := topicOf(s.text)
+			topic, everywhere := findTopic(s.text)
 			found = append(found, Instruction{s.text, topic, everywhere})
 		}
 	}
@@ -104,8 +104,8 @@ type sentence struct {
 	question bool
 }
 
-// sentencesOf cuts a text at line breaks and behind full stops, question marks and exclamation marks.
-func sentencesOf(text string) (out []sentence) {
+// splitSentences cuts a text at line breaks and behind full stops, question marks and exclamation marks.
+func splitSentences(text string) (out []sentence) {
 	put := func(s string, question bool) {
 		s = strings.TrimSpace(s)
 		s = strings.TrimSpace(strings.TrimLeft(s, "-*•"))
@@ -137,8 +137,8 @@ func sentencesOf(text string) (out []sentence) {
 	return out
 }
 
-// plain reports whether a sentence has neither code nor quotation marks: what is quoted is not said.
-func plain(s string) bool {
+// isPlain reports whether a sentence has neither code nor quotation marks: what is quoted is not said.
+func isPlain(s string) bool {
 	return !strings.ContainsAny(s, "`{}<>=\"“”„«»「」|\\[]") && !strings.Contains(s, "()") && !strings.Contains(s, "://")
 }
 
@@ -156,8 +156,8 @@ func isChinese(s string) bool {
 	return han > 0 && 3*han >= letters
 }
 
-// wordsOf returns the words of a sentence in lower case, and which of them a comma or colon follows.
-func wordsOf(s string) (words []string, pause []bool) {
+// splitWords returns the words of a sentence in lower case, and which of them a comma or colon follows.
+func splitWords(s string) (words []string, pause []bool) {
 	for f := range strings.FieldsSeq(strings.ToLower(s)) {
 		f = strings.Map(func(r rune) rune {
 			if r == '\'' || r == '’' {

@@ -17,8 +17,8 @@ var acts = [...]struct {
 	{"commit", messages}, {"push", pushes}, {"deploy", deploys}, {"install", installs}, {"delete", deletes}, {"refactoring", refactors}, {"merge", merges},
 }
 
-// topicOf returns the topic of an instruction, by which a later one replaces it, and whether it holds in any project.
-func topicOf(s string) (topic string, everywhere bool) {
+// findTopic returns the topic of an instruction, by which a later one replaces it, and whether it holds in any project.
+func findTopic(s string) (topic string, everywhere bool) {
 	low := strings.ToLower(s)
 	switch {
 	case matches(low, forms):
@@ -53,7 +53,7 @@ func topicOf(s string) (topic string, everywhere bool) {
 			}
 		}
 	}
-	low = without(strings.ReplaceAll(low, "'", ""), lasting, markers)
+	low = blankMatches(strings.ReplaceAll(low, "'", ""), lasting, markers)
 	var terms []string
 	var words index.Words
 	words.Each(low, func(term []byte) {
@@ -71,17 +71,17 @@ func writtenThings(low string) string {
 	if isChinese(low) {
 		return ""
 	}
-	words, _ := wordsOf(without(low, lasting, inProject, markers, languages))
-	if anyIs(words, forReplies) {
+	words, _ := splitWords(blankMatches(low, lasting, inProject, markers, languages))
+	if anyIn(words, forReplies) {
 		return ""
 	}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
-		return verbKind(w) != 0 || is(w, fillers|greetings|adverbs|negations|between|pronouns|subjects|articles|answers|relations)
+		return verbKind(w) != 0 || isIn(w, fillers|greetings|adverbs|negations|between|pronouns|subjects|articles|answers|relations)
 	}), " ")
 }
 
-// inChinese reports whether a sentence in Chinese is a standing instruction.
-func inChinese(s string) bool {
+// isChineseInstruction reports whether a sentence in Chinese is a standing instruction.
+func isChineseInstruction(s string) bool {
 	s = strings.TrimRight(strings.Join(strings.Fields(s), ""), "。！；.!;")
 	for _, filler := range []string{"好的，", "谢谢，", "另外，", "还有，", "对了，", "注意：", "记住：", "记住，", "另外", "还有"} {
 		s = strings.TrimPrefix(s, filler)
@@ -89,20 +89,20 @@ func inChinese(s string) bool {
 	if matches(s, notLater) {
 		return false
 	}
-	if m := parts(s, fromNow); m != nil {
+	if m := submatches(s, fromNow); m != nil {
 		return isOrder(m[3])
 	}
-	m := parts(s, forever)
+	m := submatches(s, forever)
 	if m == nil {
 		if rest, ok := strings.CutPrefix(s, "你"); ok {
-			m = parts(rest, forever)
+			m = submatches(rest, forever)
 		}
 		if m == nil {
 			return false
 		}
 	}
 	if m[5] == "每次" {
-		w := parts(m[6], workTime)
+		w := submatches(m[6], workTime)
 		return w != nil && isOrder(w[5])
 	}
 	return isOrder(m[6])
@@ -111,10 +111,10 @@ func inChinese(s string) bool {
 // isOrder reports whether words tell an agent to do something, perhaps after words about when or about what.
 func isOrder(s string) bool {
 	s = strings.TrimLeft(s, "，,")
-	if w := parts(s, workTime); w != nil && isOrder(w[5]) {
+	if w := submatches(s, workTime); w != nil && isOrder(w[5]) {
 		return true
 	}
-	if t := parts(s, topical); t != nil && t[4] != "" && (matches(t[4], order) || t[3] != "") {
+	if t := submatches(s, topical); t != nil && t[4] != "" && (matches(t[4], order) || t[3] != "") {
 		return true
 	}
 	return matches(s, order)

@@ -80,25 +80,27 @@ const (
 	running
 )
 
-// is reports whether a word is in one of some lists.
-func is(word string, of uint64) bool { return lists.Of(word)&of != 0 }
+// isIn reports whether a word is in one of some lists.
+func isIn(word string, wanted uint64) bool { return lists.Of(word)&wanted != 0 }
 
-// anyIs reports whether one of some words is in one of some lists.
-func anyIs(words []string, of uint64) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return is(w, of) })
+// anyIn reports whether one of some words is in one of some lists.
+func anyIn(words []string, wanted uint64) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return isIn(w, wanted) })
 }
 
+// matches reports whether a text has a match of a pattern.
 func matches(s string, pattern int) bool { return lists.Pattern(pattern).MatchString(s) }
 
-// without returns a text with a space for each match of some patterns.
-func without(s string, patterns ...int) string {
+// blankMatches returns a text with a space in the place of each match of some patterns.
+func blankMatches(s string, patterns ...int) string {
 	for _, p := range patterns {
 		s = lists.Pattern(p).ReplaceAllString(s, " ")
 	}
 	return s
 }
 
-func parts(s string, pattern int) []string { return lists.Pattern(pattern).FindStringSubmatch(s) }
+// submatches returns the first match of a pattern and its groups; nil if there is none.
+func submatches(s string, pattern int) []string { return lists.Pattern(pattern).FindStringSubmatch(s) }
 
 // verbKind returns the first list of verbs that has the word; 0 if it is no verb.
 func verbKind(word string) uint64 {

@@ -42,10 +42,10 @@ type Place struct {
 }
 
 // Own returns the place of the calling process.
-func Own() (Place, error) { return Of("self") }
+func Own() (Place, error) { return PlaceOf("self") }
 
-// Of returns the place of process pid ("self" or a number).
-func Of(pid string) (Place, error) {
+// PlaceOf returns the place of process pid ("self" or a number).
+func PlaceOf(pid string) (Place, error) {
 	groups, err := sysfile.Read("/proc/"+pid+"/cgroup", maxTable)
 	if err != nil {
 		return Place{}, fmt.Errorf("find own control group: %w", err)
@@ -86,7 +86,7 @@ func Parse(groups, mountinfo []byte) Place {
 				if !m.Unified {
 					continue
 				}
-				if dir, ok := m.dir(group); ok && place.Unified == "" {
+				if dir, ok := m.groupDir(group); ok && place.Unified == "" {
 					place.Unified, place.UnifiedMount = dir, m.Point
 				}
 			}
@@ -97,7 +97,7 @@ func Parse(groups, mountinfo []byte) Place {
 				if m.Unified || !slices.Contains(m.Controllers, controller) {
 					continue
 				}
-				if dir, ok := m.dir(group); ok && place.V1[controller] == "" {
+				if dir, ok := m.groupDir(group); ok && place.V1[controller] == "" {
 					place.V1[controller], place.V1Mount[controller] = dir, m.Point
 				}
 			}
@@ -106,8 +106,8 @@ func Parse(groups, mountinfo []byte) Place {
 	return place
 }
 
-// dir returns the directory of the group under the mount; false when the mount does not show it.
-func (m Mount) dir(group string) (string, bool) {
+// groupDir returns the directory of the group under the mount; false when the mount does not show it.
+func (m Mount) groupDir(group string) (string, bool) {
 	if strings.HasPrefix(group, "/..") { // outside of our cgroup namespace
 		return "", false
 	}
@@ -235,7 +235,7 @@ func appendTree(dirs []string, dir string, depth int) []string {
 	if len(dirs) >= maxTree || depth > maxDepth {
 		return dirs
 	}
-	if !sysfile.Leaf(dir) {
+	if !sysfile.IsLeaf(dir) {
 		names, err := sysfile.Subdirectories(dir)
 		if err != nil {
 			return dirs

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// isGone: reading a file of a removed group that was opened before gives ENODEV.
+// isGone reports whether an error says that a group was removed: reading a file of it that was opened before gives ENODEV.
 func isGone(err error) bool { return errors.Is(err, syscall.ENODEV) }

@@ -15,7 +15,8 @@ type identity struct {
 	start uint64
 }
 
-func (p *Process) id() identity { return identity{p.PID, p.Start} }
+// identity returns the numbers that tell the process from a later one with the same PID.
+func (p *Process) identity() identity { return identity{p.PID, p.Start} }
 
 const (
 	// maxLines bounds what is remembered of those who were ended, and maxAncestors of each.
@@ -29,8 +30,8 @@ const (
 	agentShare = 10
 )
 
-// calm drops the counts for a limit whose hard line is not crossed any more.
-func (b *blame) calm(key string) { delete(b.waited, key) }
+// dropCounts drops the counts for a limit whose hard line is not crossed any more.
+func (b *blame) dropCounts(key string) { delete(b.waited, key) }
 
 // countWaits counts, for the limit key, the processes that have waited for children that had written.
 func (b *blame) countWaits(key string, r Reading) {
@@ -45,8 +46,8 @@ func (b *blame) countWaits(key string, r Reading) {
 		if b.waited[key] == nil {
 			b.waited[key] = map[identity]int{}
 		}
-		if counts := b.waited[key]; len(counts) < maxSaid || counts[p.id()] > 0 {
-			counts[p.id()]++
+		if counts := b.waited[key]; len(counts) < maxSaid || counts[p.identity()] > 0 {
+			counts[p.identity()]++
 		}
 	}
 }
@@ -78,7 +79,7 @@ func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 		if p.Agent {
 			often = waitedVeryOften
 		}
-		if b.waited[key][p.id()] >= often && (victim == nil || p.Collected > victim.Collected) {
+		if b.waited[key][p.identity()] >= often && (victim == nil || p.Collected > victim.Collected) {
 			victim = p
 		}
 	}
@@ -105,7 +106,7 @@ func (b *blame) victimFor(w *Process, r Reading) *Process {
 // endedBelow returns how many of the processes that were ended had p among their ancestors.
 func (b *blame) endedBelow(p *Process) (n int) {
 	for _, line := range b.lines {
-		if slices.Contains(line, p.id()) {
+		if slices.Contains(line, p.identity()) {
 			n++
 		}
 	}
@@ -119,7 +120,7 @@ func (b *blame) recordEnded(victim *Process, r Reading) {
 	}
 	var line []identity
 	for _, pid := range ancestors(victim, r) {
-		line = append(line, r.find(pid).id())
+		line = append(line, r.find(pid).identity())
 	}
 	b.lines = append(b.lines, line)
 }

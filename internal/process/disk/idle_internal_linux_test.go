@@ -144,7 +144,7 @@ func TestRest(t *testing.T) {
 		if got := r.canRest(spent, !c.uncounted); got != c.want {
 			t.Errorf("%s: rests %v, want %v", c.name, got, c.want)
 		}
-		r.note(Reading{Written: 1}, &Policy{})
+		r.recordLook(Reading{Written: 1}, &Policy{})
 		if writes(s, 0); c.uncounted && r.canRest(spent, false) {
 			t.Errorf("%s: rests as soon as it has written", c.name)
 		}

@@ -25,8 +25,8 @@ var notDisks = []string{
 // remote are beginnings of the types of file systems on other machines, where a look may hang for ever.
 var remote = []string{"nfs", "cifs", "smb", "9p", "fuse", "ceph", "afs", "gluster", "lustre", "coda", "ncpfs", "virtiofs", "beegfs", "gpfs"}
 
-// local reports whether the file system is on a disk of this machine.
-func (m *mount) local() bool {
+// isLocalDisk reports whether the file system is on a disk of this machine.
+func (m *mount) isLocalDisk() bool {
 	return !slices.Contains(notDisks, m.kind) && !slices.ContainsFunc(remote, func(p string) bool { return strings.HasPrefix(m.kind, p) }) ||
 		m.kind == "fuseblk" // ntfs-3g and the like, on a disk of this machine
 }
@@ -39,6 +39,7 @@ type mountTable struct {
 // maxMounts bounds the table.
 const maxMounts = 8192
 
+// readMounts returns the mounts of this process; none if they cannot be read.
 func readMounts() *mountTable {
 	body, _ := os.ReadFile("/proc/self/mountinfo")
 	return parseMounts(body)

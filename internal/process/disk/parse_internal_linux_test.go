@@ -37,7 +37,7 @@ func TestMounts(t *testing.T) {
 		point string
 		local bool
 	}{"/home x/a": {"/home x", false}, "/tmp/f": {"/tmp", false}, "/tmpfile": {"/", true}} {
-		if m := table.mountFor(path); m == nil || m.point != want.point || m.local() != want.local {
+		if m := table.mountFor(path); m == nil || m.point != want.point || m.isLocalDisk() != want.local {
 			t.Errorf("%s is on %+v, want %+v", path, m, want)
 		}
 	}

@@ -124,7 +124,7 @@ type Policy struct {
 	own      limit.Bytes // what the agent may write itself before it is told again
 }
 
-// Near reports whether a look should be close: growth is half of WriteMax or more, or less than three times the hard line is free.
+// Near reports whether the next look should come soon: growth is half of WriteMax or more, or less than three times the hard line is free.
 func (p *Policy) Near(r Reading) bool {
 	if p.Lines.WriteMax > 0 && r.Growth() >= p.Lines.WriteMax/2 {
 		return true
@@ -149,8 +149,8 @@ func (p *Policy) Room(r Reading) limit.Bytes {
 	return max(0, room)
 }
 
-// ending reports whether a victim of one of the last looks may not be gone yet.
-func (p *Policy) ending() bool { return p.rests > 0 }
+// isEnding reports whether a victim of one of the last looks may not be gone yet.
+func (p *Policy) isEnding() bool { return p.rests > 0 }
 
 // Look takes in one reading and returns the events that follow from it. It changes the policy: a line that is reported, and a process that
 // is to be ended, is recorded so that the next looks do not repeat it.
@@ -195,7 +195,7 @@ func (p *Policy) Look(r Reading) []Event {
 func (p *Policy) judge(events []Event, e Event, soft, hard bool, r Reading, growth limit.Bytes) []Event {
 	key := e.Limit + e.Path
 	if !hard {
-		p.blame.calm(key)
+		p.blame.dropCounts(key)
 		if soft && p.firstTime("soft "+key) {
 			events = append(events, e)
 		}

@@ -60,7 +60,7 @@ func newSampler(dirs []string) *sampler {
 	s := &sampler{
 		spaces: map[string]*Space{}, files: map[fileID]*grown{}, last: map[int]limit.Bytes{}, agent: map[int]limit.Bytes{}, buf: make([]byte, 4096),
 	}
-	s.vmstat, _ = sysfile.Keep("/proc/vmstat")
+	s.vmstat, _ = sysfile.OpenFile("/proc/vmstat")
 	mounts := readMounts()
 	for _, dir := range dirs {
 		if abs, err := filepath.Abs(dir); err == nil {
@@ -74,13 +74,14 @@ func newSampler(dirs []string) *sampler {
 
 // addFileSystem adds a file system to those that are watched, unless a look at it may hang or it is not a disk.
 func (s *sampler) addFileSystem(m *mount) {
-	if m.local() && s.spaces[m.point] == nil && len(s.spaces) < maxSpaces {
+	if m.isLocalDisk() && s.spaces[m.point] == nil && len(s.spaces) < maxSpaces {
 		if total, free, ok := statfs(m.point); ok {
 			s.spaces[m.point] = &Space{Path: m.point, Total: total, Free: free, First: free}
 		}
 	}
 }
 
+// statfs returns the size and the free space of the file system that a path is on; false if it cannot be asked.
 func statfs(path string) (total, free limit.Bytes, ok bool) {
 	var st unix.Statfs_t
 	if unix.Statfs(path, &st) != nil || st.Blocks == 0 {
@@ -100,9 +101,9 @@ func (s *sampler) hasFilled(enough limit.Bytes) bool {
 	return false
 }
 
-// nobodyWrites reports whether the whole machine has written less than enough, in each way that the kernel counts, since the last look.
-// It is false where the kernel does not say.
-func (s *sampler) nobodyWrites(enough limit.Bytes) bool {
+// isMachineQuiet reports whether the whole machine has written less than enough bytes, in each way that the kernel counts, since the last look. It is
+// false where the kernel does not say.
+func (s *sampler) isMachineQuiet(enough limit.Bytes) bool {
 	now, ok := s.machineWrites()
 	for i, then := range s.machine {
 		ok = ok && then > 0 && now[i]-then < enough
@@ -145,6 +146,7 @@ func (s *sampler) machineWrites() (w machineWritten, ok bool) {
 	return w, true
 }
 
+// close closes the file that is kept open.
 func (s *sampler) close() { s.vmstat.Close() }
 
 // look reads how much the processes have written and how far the file systems have filled up. With near it also finds the writers since the
@@ -154,14 +156,14 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 	s.machine, _ = s.machineWrites()
 	var r Reading
 	sum := limit.Bytes(0)
-	last, own := emptied(s.spare[0]), emptied(s.spare[1])
+	last, own := emptyMap(s.spare[0]), emptyMap(s.spare[1])
 	var mounts *mountTable
-	held := emptied(s.held) // what who writes has open
+	held := emptyMap(s.held) // what who writes has open
 	s.held = held
 	r.Processes = processes
 	for i := range processes {
 		p := &processes[i]
-		all, ok := s.writtenBy(p.PID, "io")
+		all, ok := s.readWritten(p.PID, "io")
 		if !ok {
 			continue
 		}
@@ -171,7 +173,7 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 		writes := all > before
 		if near || p.Agent && writes {
 			own[p.PID] = s.writtenByThreads(p.PID)
-			s.attribute(p, all-before, own[p.PID], known)
+			s.splitWritten(p, all-before, own[p.PID], known)
 		}
 		if !writes {
 			continue
@@ -208,8 +210,8 @@ func (s *sampler) look(processes []Process, near bool) Reading {
 	return r
 }
 
-// emptied returns m without its entries, or a new map if m has more than 512 entries.
-func emptied[V any](m map[int]V) map[int]V {
+// emptyMap returns m without its entries, or a new map if m has more than 512 entries.
+func emptyMap[V any](m map[int]V) map[int]V {
 	const most = 512
 	if m == nil || len(m) > most {
 		return map[int]V{}
@@ -218,9 +220,9 @@ func emptied[V any](m map[int]V) map[int]V {
 	return m
 }
 
-// attribute divides grown, the bytes that p has written more than at the last look: p.Recent is what it has written itself, p.Collected what its
+// splitWritten divides grown, the bytes that p has written more than at the last look: p.Recent is what it has written itself, p.Collected what its
 // children wrote for which it has waited since. own is what its threads have written; known says that p was there at the last look.
-func (s *sampler) attribute(p *Process, grown, own limit.Bytes, known bool) {
+func (s *sampler) splitWritten(p *Process, grown, own limit.Bytes, known bool) {
 	before, counted := s.own[p.PID]
 	if p.Agent {
 		before, counted = s.agent[p.PID]
@@ -268,8 +270,8 @@ func (s *sampler) findKeepers(r *Reading, held map[int][]fileID, mounts *mountTa
 	}
 }
 
-// writtenBy returns write_bytes less cancelled_write_bytes of a process's file (proc_pid_io(5)); false when it can't be read.
-func (s *sampler) writtenBy(pid int, file string) (limit.Bytes, bool) {
+// readWritten returns write_bytes less cancelled_write_bytes of a process's file (proc_pid_io(5)); false when it can't be read.
+func (s *sampler) readWritten(pid int, file string) (limit.Bytes, bool) {
 	text, err := sysfile.ReadProcess(pid, file, s.buf)
 	if err != nil {
 		return 0, false
@@ -277,14 +279,15 @@ func (s *sampler) writtenBy(pid int, file string) (limit.Bytes, bool) {
 	return parseIO(text)
 }
 
+// parseIO returns write_bytes less cancelled_write_bytes of an io file; false if it has no write_bytes.
 func parseIO(b []byte) (limit.Bytes, bool) {
-	wrote, ok := field(b, "write_bytes: ")
-	cancelled, _ := field(b, "cancelled_write_bytes: ")
+	wrote, ok := parseField(b, "write_bytes: ")
+	cancelled, _ := parseField(b, "cancelled_write_bytes: ")
 	return limit.Bytes(max(0, wrote-cancelled)), ok
 }
 
-// field returns the number after name at the start of a line; false when there is none.
-func field(b []byte, name string) (int64, bool) {
+// parseField returns the number after name at the start of a line; false when there is none.
+func parseField(b []byte, name string) (int64, bool) {
 	for line := range bytes.Lines(b) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
 			n, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64)
@@ -305,7 +308,7 @@ func (s *sampler) writtenByThreads(pid int) limit.Bytes {
 	names, _ := d.Readdirnames(maxFDs)
 	sum := limit.Bytes(0)
 	for _, name := range names {
-		n, _ := s.writtenBy(pid, "task/"+name+"/io")
+		n, _ := s.readWritten(pid, "task/"+name+"/io")
 		sum += n
 	}
 	return sum
@@ -327,7 +330,7 @@ func (s *sampler) openFiles(p *Process, mounts *mountTable) (ids []fileID) {
 		}
 		writable, id, ok := parseFDInfo(body)
 		m := mounts.byID[id]
-		if !ok || !writable || m == nil || !m.local() {
+		if !ok || !writable || m == nil || !m.isLocalDisk() {
 			continue
 		}
 		var st unix.Stat_t

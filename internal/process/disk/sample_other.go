@@ -16,6 +16,6 @@ func (*sampler) look([]Process, bool) Reading { return Reading{} }
 // hasFilled returns true, so that every look is made: no cheaper sign is known here.
 func (*sampler) hasFilled(limit.Bytes) bool { return true }
 
-func (*sampler) nobodyWrites(limit.Bytes) bool { return false }
+func (*sampler) isMachineQuiet(limit.Bytes) bool { return false }
 
 func (*sampler) close() {}

@@ -85,29 +85,29 @@ func watch(o Options, quit <-chan struct{}) {
 			spent, counted = o.CPU()
 		}
 		if !rest.canRest(spent, counted) {
-			rest.begin(spent, counted)
+			rest.beginLook(spent, counted)
 			reading := s.look(o.Run.Processes(), near)
 			select {
 			case <-quit: // a look may have taken long
 				return
 			default:
 			}
-			o.act(policy.Look(reading), reading)
+			o.actOn(policy.Look(reading), reading)
 			near = policy.Near(reading)
 			least := brisk
-			if near && rest.writes(reading) {
+			if near && rest.hasWritten(reading) {
 				least = hasty
 			}
-			rest.note(reading, &policy)
-			pause = min(calm, max(least, timeFor(rest.room)))
+			rest.recordLook(reading, &policy)
+			pause = min(calm, max(least, halfTimeToWrite(rest.room)))
 		}
 		next.Reset(rounding.Pause(pause))
 	}
 }
 
-// act reports the use, ends the victims of one look and the writers on whose account they end, unless the victim is the agent, and passes
-// the events to Note.
-func (o *Options) act(events []Event, reading Reading) {
+// actOn reports the use, ends the victims of one look and the writers on whose account they end, unless the victim is the agent, and passes the
+// events to Note.
+func (o *Options) actOn(events []Event, reading Reading) {
 	if o.Used != nil {
 		o.Used(reading.Growth(), reading.Written)
 	}
@@ -161,30 +161,30 @@ func (r *rest) canRest(spent time.Duration, counted bool) bool {
 	case r.ending || r.looked.IsZero() || since >= longestRest:
 		return false
 	case counted:
-		return r.counted && spent == r.spent && !r.sampler.hasFilled(share) && (since < restBesideWriters || r.sampler.nobodyWrites(little))
+		return r.counted && spent == r.spent && !r.sampler.hasFilled(share) && (since < restBesideWriters || r.sampler.isMachineQuiet(little))
 	case r.same < stillLooks || r.sampler.hasFilled(share):
 		return false
 	}
-	return since < min(restUncounted, timeFor(r.room)) || !r.sampler.hasFilled(little) && r.sampler.nobodyWrites(little)
+	return since < min(restUncounted, halfTimeToWrite(r.room)) || !r.sampler.hasFilled(little) && r.sampler.isMachineQuiet(little)
 }
 
-// begin is called before the processes are asked, so that what they do meanwhile counts for the next look.
-func (r *rest) begin(spent time.Duration, counted bool) {
+// beginLook is called before the processes are asked, so that what they do meanwhile counts for the next look.
+func (r *rest) beginLook(spent time.Duration, counted bool) {
 	r.spent, r.counted, r.looked = spent, counted, time.Now()
 }
 
-// note takes what a look has found.
-func (r *rest) note(reading Reading, policy *Policy) {
-	if r.same++; r.writes(reading) {
+// recordLook records what a look has found, for the decision about the next rest.
+func (r *rest) recordLook(reading Reading, policy *Policy) {
+	if r.same++; r.hasWritten(reading) {
 		r.same = 0
 	}
-	r.written, r.room, r.ending = reading.Written, policy.Room(reading), policy.ending()
+	r.written, r.room, r.ending = reading.Written, policy.Room(reading), policy.isEnding()
 }
 
-// writes reports whether the run has written since the look before this reading.
-func (r *rest) writes(reading Reading) bool { return reading.Written > r.written }
+// hasWritten reports whether the run has written since the look before this reading.
+func (r *rest) hasWritten(reading Reading) bool { return reading.Written > r.written }
 
-// timeFor returns half of the time in which the fastest disk writes so much.
-func timeFor(room limit.Bytes) time.Duration {
+// halfTimeToWrite returns half of the time in which the fastest disk writes so much, at most longestRest.
+func halfTimeToWrite(room limit.Bytes) time.Duration {
 	return time.Duration(min(float64(room)/float64(fastest)/2, longestRest.Seconds()) * float64(time.Second))
 }

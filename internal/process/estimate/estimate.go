@@ -93,13 +93,13 @@ func (in Input) Estimate() (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	first := in.initial()
+	first := in.initialEstimate()
 	without := first // what is said when no history shows a need
 	from := func(samples []Sample, source string) (Estimate, bool) {
-		known := evidence(samples, first.Bytes)
-		bytes := first.bound(estimator.Bytes(known), known)
+		known := telling(samples, first.Bytes)
+		bytes := first.capByStated(estimator.Bytes(known), known)
 		if len(samples) > 0 && without.Samples == 0 {
-			without = Estimate{Bytes: first.lowered(samples), Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated, Guessed: true}
+			without = Estimate{Bytes: first.lowerByLightRuns(samples), Source: source, Samples: min(len(samples), estimator.Window), Stated: first.Stated, Guessed: true}
 		}
 		ended := slices.DeleteFunc(slices.Clone(known), func(s Sample) bool { return s.Censored })
 		return Estimate{
@@ -146,8 +146,8 @@ func (in Input) Estimate() (Estimate, error) {
 	return without, nil
 }
 
-// initial returns the estimate without any history.
-func (in Input) initial() Estimate {
+// initialEstimate returns the estimate without any history.
+func (in Input) initialEstimate() Estimate {
 	switch {
 	case in.Configured > 0:
 		return Estimate{Bytes: in.Configured, Source: SourceConfigured, Stated: true}
@@ -167,9 +167,10 @@ const (
 	lightRuns = 20
 )
 
-// bound returns what a history led to, bytes, but not more than the initial estimate that a person has stated, as long as no run has needed more:
-// the wide margin after few runs stands for what nobody knows of a tool, and here somebody does. A fifth above the largest need stays in any case.
-func (e Estimate) bound(bytes limit.Bytes, known []Sample) limit.Bytes {
+// capByStated returns what a history led to, bytes, but not more than the initial estimate that a person has stated, as long as no run has needed
+// more: the wide margin after few runs stands for what nobody knows of a tool, and here somebody does. A fifth above the largest need stays in any
+// case.
+func (e Estimate) capByStated(bytes limit.Bytes, known []Sample) limit.Bytes {
 	most := limit.Bytes(0)
 	for _, s := range known {
 		most = max(most, s.Demand)
@@ -180,9 +181,9 @@ func (e Estimate) bound(bytes limit.Bytes, known []Sample) limit.Bytes {
 	return min(bytes, max(e.Bytes, scale(most, floorFactor)))
 }
 
-// lowered returns an initial estimate after runs that needed less than a tenth of it: each that was not brief lowers it by the same share, so
-// that it has come down to a tenth when lightRuns of them stand in its place.
-func (e Estimate) lowered(samples []Sample) limit.Bytes {
+// lowerByLightRuns returns an initial estimate after runs that needed less than a tenth of it: each that was not brief lowers it by the same share,
+// so that it has come down to a tenth when lightRuns of them stand in its place.
+func (e Estimate) lowerByLightRuns(samples []Sample) limit.Bytes {
 	light := 0
 	for _, s := range samples {
 		if !s.Brief {
@@ -192,9 +193,9 @@ func (e Estimate) lowered(samples []Sample) limit.Bytes {
 	return scale(e.Bytes, math.Pow(lightShare, float64(min(light, lightRuns))/lightRuns))
 }
 
-// evidence returns the samples that an estimate may rest on, in their order. There are none while all of them were brief or below a tenth of the
+// telling returns the samples that an estimate may rest on, in their order. There are none while all of them were brief or below a tenth of the
 // initial estimate; otherwise only the brief ones that show no need are left out.
-func evidence(samples []Sample, initial limit.Bytes) []Sample {
+func telling(samples []Sample, initial limit.Bytes) []Sample {
 	needs := func(s Sample) bool {
 		return s.Censored || s.Demand >= initial || !s.Brief && float64(s.Demand) >= lightShare*float64(initial)
 	}
@@ -225,14 +226,14 @@ func (p Pool) estimate(estimator Estimator, first Estimate, source string) (Esti
 		return Estimate{}, false
 	}
 	if bare, only := p[""]; only && len(p) == 1 {
-		known := evidence(bare, first.Bytes)
+		known := telling(bare, first.Bytes)
 		bytes := estimator.Bytes(known)
 		return Estimate{Bytes: bytes, Source: source, Samples: min(len(known), estimator.Window)}, bytes > 0
 	}
 	votes := []limit.Bytes{first.Bytes}
 	count := 0
 	for _, samples := range p {
-		known := evidence(samples, first.Bytes)
+		known := telling(samples, first.Bytes)
 		if len(known) == 0 {
 			known = samples
 		}

@@ -53,12 +53,12 @@ const window = 200
 
 var estimators = []Estimator{
 	{Name: "p95", Rule: "95th percentile (nearest rank) of the last 20", Window: 20, bytes: func(s []Sample) float64 { return quantile(s, 0.95) }},
-	{Name: "max20", Rule: "maximum of the last 20", Window: 20, bytes: largest},
+	{Name: "max20", Rule: "maximum of the last 20", Window: 20, bytes: largestDemand},
 	{Name: "vpa", Rule: "90th percentile of the last 200 × 1.15, as the Kubernetes vertical pod autoscaler", Window: window, bytes: func(s []Sample) float64 { return 1.15 * quantile(s, 0.90) }},
-	{Name: "max5x1.5", Rule: "maximum of the last 5 × 1.5", Window: 5, bytes: func(s []Sample) float64 { return 1.5 * largest(s) }},
-	{Name: "bound", Rule: "maximum of the last 200 × (1.03 + 0.6/√n), above the line of an OOM kill for 20 runs", Window: window, bytes: boundParams.bound},
-	{Name: "bound-log", Rule: "maximum of the last 200 × exp(sd(log)/√n + 0.03)", Window: window, bytes: boundLog},
-	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(6 × tail, 2.5/√n)), tail = mean log gap of the top √n, peaks older than 50 runs halved every 25, above the line of an OOM kill for 20 runs", Window: window, bytes: tailParams.tail},
+	{Name: "max5x1.5", Rule: "maximum of the last 5 × 1.5", Window: 5, bytes: func(s []Sample) float64 { return 1.5 * largestDemand(s) }},
+	{Name: "bound", Rule: "maximum of the last 200 × (1.03 + 0.6/√n), above the line of an OOM kill for 20 runs", Window: window, bytes: boundParams.estimateBound},
+	{Name: "bound-log", Rule: "maximum of the last 200 × exp(sd(log)/√n + 0.03)", Window: window, bytes: estimateBoundLog},
+	{Name: "tail", Rule: "maximum of the last 200 × (1.02 + min(6 × tail, 2.5/√n)), tail = mean log gap of the top √n, peaks older than 50 runs halved every 25, above the line of an OOM kill for 20 runs", Window: window, bytes: tailParams.estimateTail},
 }
 
 // Estimators returns all estimators, the baseline first.
@@ -79,7 +79,8 @@ func ByName(name string) (Estimator, error) {
 	return Estimator{}, fmt.Errorf("no estimator is called %.40q; there are %s", name, strings.Join(names, ", "))
 }
 
-func largest(samples []Sample) float64 {
+// largestDemand returns the largest demand of the samples, 0 without any.
+func largestDemand(samples []Sample) float64 {
 	m := 0.0
 	for _, s := range samples {
 		m = max(m, float64(s.Demand))
@@ -109,9 +110,9 @@ type Params struct {
 // Family returns the estimator "tail" or, for any other name, "bound" with other constants. It is for finding constants; see the bench
 // called estimates.
 func Family(name string, p Params) Estimator {
-	formula := p.bound
+	formula := p.estimateBound
 	if name == "tail" {
-		formula = p.tail
+		formula = p.estimateTail
 	}
 	return Estimator{Name: name, Window: window, bytes: formula}
 }
@@ -129,17 +130,17 @@ func (p Params) fadeOld(samples []Sample) []float64 {
 	return demands
 }
 
-// bound returns the maximum with a margin that shrinks with the number of runs: the more have been
-// seen, the less the next one can stand out. Base − 1 remains for what no history shows.
-func (p Params) bound(samples []Sample) float64 {
+// estimateBound returns the maximum with a margin that shrinks with the number of runs: the more have been seen, the less the next one can stand out.
+// Base − 1 remains for what no history shows.
+func (p Params) estimateBound(samples []Sample) float64 {
 	margin := p.Base + p.Cap/math.Pow(float64(len(samples)), p.Fall)
-	return max(slices.Max(p.fadeOld(samples))*margin, floor(samples))
+	return max(slices.Max(p.fadeOld(samples))*margin, floorAfterKill(samples))
 }
 
-// boundLog returns the maximum with a margin that depends on the spread of the logarithms, see spread.
-func boundLog(samples []Sample) float64 {
+// estimateBoundLog returns the maximum with a margin that depends on the spread of the logarithms, see spread.
+func estimateBoundLog(samples []Sample) float64 {
 	n := float64(len(samples))
-	return max(largest(samples)*math.Exp(spread(samples)/math.Sqrt(n)+0.03), floor(samples))
+	return max(largestDemand(samples)*math.Exp(spread(samples)/math.Sqrt(n)+0.03), floorAfterKill(samples))
 }
 
 // spread returns the standard deviation of the logarithms of the demands; 0 for fewer than two.
@@ -172,10 +173,10 @@ const (
 	tailExtra  = 16 * limit.MiB // no margin is smaller: a few MiB more or less are noise in any process
 )
 
-// tail returns the maximum with a margin that depends on how far apart the largest peaks are, and not on how far all of them spread: a tool
-// that often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together the next will hardly be 5. The
-// statistic is Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it knows nothing.
-func (p Params) tail(samples []Sample) float64 {
+// estimateTail returns the maximum with a margin that depends on how far apart the largest peaks are, and not on how far all of them spread: a tool
+// that often needs 1 GB and often 4 GB has a wide spread, but when its many 4 GB runs lie close together the next will hardly be 5. The statistic is
+// Hill's estimator of a tail's index over the top √n values, shrunk to a prior because with few runs it knows nothing.
+func (p Params) estimateTail(samples []Sample) float64 {
 	n := len(samples)
 	sorted := p.fadeOld(samples)
 	slices.Sort(sorted)
@@ -187,12 +188,11 @@ func (p Params) tail(samples []Sample) float64 {
 	index := (tailWeight*tailPrior + gaps) / (tailWeight + float64(top))
 	margin := min(p.Factor*index, p.Cap/math.Pow(float64(n), p.Fall))
 	largest := sorted[n-1]
-	return max(largest*(p.Base+margin), largest+float64(tailExtra), floor(samples))
+	return max(largest*(p.Base+margin), largest+float64(tailExtra), floorAfterKill(samples))
 }
 
-// floor returns the bytes that the estimate must not go below because memory ran out in one of the last
-// floorRuns runs; 0 when it did not.
-func floor(samples []Sample) float64 {
+// floorAfterKill returns the bytes that the estimate must not go below because memory ran out in one of the last floorRuns runs; 0 when it did not.
+func floorAfterKill(samples []Sample) float64 {
 	f := 0.0
 	for _, s := range samples[max(0, len(samples)-floorRuns):] {
 		if s.Line > 0 {

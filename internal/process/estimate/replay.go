@@ -53,6 +53,7 @@ func (s Score) WasteRatio() float64 {
 	return s.Waste / s.Used
 }
 
+// add adds the counts and the bytes of another score.
 func (s *Score) add(o Score) {
 	s.Tasks += o.Tasks
 	s.First += o.First

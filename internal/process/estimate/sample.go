@@ -58,14 +58,14 @@ func FromRun(r usage.Run) (s Sample, ok bool) {
 	if r.Peak <= 0 && r.PeakAnon <= 0 {
 		return Sample{}, false
 	}
-	if killed(r) {
+	if wasKilled(r) {
 		return killedSample(r), true
 	}
 	defer func() { s.Brief = r.Duration > 0 && r.Duration < fewSamples }()
 	full := r.Limit > 0 && float64(r.Peak) >= fullShare*float64(r.Limit)
 	seen := r.PeakAnon > 0 && r.Duration >= fewSamples
 	switch {
-	case !full && r.Exact && cacheOf(r) < cacheShare:
+	case !full && r.Exact && cacheShareOf(r) < cacheShare:
 		return Sample{Demand: r.Peak, Exact: true}, true
 	case !full && r.Exact && !seen:
 		// Without a working set to trust, the peak is the only bound there is. It may be
@@ -93,16 +93,16 @@ func FromRuns(runs []usage.Run) []Sample {
 	return samples
 }
 
-// cacheOf returns the share of the peak that the working set does not explain.
-func cacheOf(r usage.Run) float64 {
+// cacheShareOf returns the share of the peak that the working set does not explain.
+func cacheShareOf(r usage.Run) float64 {
 	if r.PeakAnon <= 0 {
 		return 1
 	}
 	return float64(r.Peak-r.PeakAnon) / float64(r.Peak)
 }
 
-// killed reports whether the run, or a process of it, was ended for memory or at a limit.
-func killed(r usage.Run) bool {
+// wasKilled reports whether the run, or a process of it, was ended for memory or at a limit.
+func wasKilled(r usage.Run) bool {
 	return r.Outcome == journal.OutcomeOOM || r.Outcome == journal.OutcomeLimit || r.OOMKills > 0 || r.KilledChildren > 0
 }
 
@@ -113,22 +113,23 @@ func killedSample(r usage.Run) Sample {
 	switch {
 	case r.Limit <= 0, r.Exact && !reached:
 		// Not this run's limit: the host, an enclosing group or Plimsoll under pressure.
-		return Sample{Demand: had, Censored: true, Exact: r.Exact, Line: lineOf(r, had)}
+		return Sample{Demand: had, Censored: true, Exact: r.Exact, Line: lineFromOutside(r, had)}
 	default:
 		// A sampled peak may have missed the last step up to the limit.
 		return Sample{Demand: max(had, r.Limit), Censored: true, Exact: r.Exact, Line: r.Limit}
 	}
 }
 
-// lineOf returns the [Sample].Line of a run that was killed not by its own limit: had, or 0 when Plimsoll only ended a descendant because
-// the host was short of memory: that run did not run out of what it was given.
-func lineOf(r usage.Run, had limit.Bytes) limit.Bytes {
+// lineFromOutside returns the [Sample].Line of a run that was killed, but not by its own limit: had, or 0 when Plimsoll only ended a descendant
+// because the host was short of memory: that run did not run out of what it was given.
+func lineFromOutside(r usage.Run, had limit.Bytes) limit.Bytes {
 	if r.OOMKills == 0 && r.Outcome != journal.OutcomeOOM && r.Outcome != journal.OutcomeLimit {
 		return 0
 	}
 	return had
 }
 
+// scale returns a size multiplied by a factor, within the bounds of fromFloat.
 func scale(b limit.Bytes, factor float64) limit.Bytes {
 	return fromFloat(float64(b) * factor)
 }

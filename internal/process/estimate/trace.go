@@ -46,7 +46,7 @@ type TraceCount struct {
 // follow one another.
 func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 	t := &trace{reader: bufio.NewReaderSize(r, 64<<10), name: name}
-	if err := t.header(); err != nil {
+	if err := t.readHeader(); err != nil {
 		return nil, TraceCount{}, err
 	}
 	var (
@@ -55,7 +55,7 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 		clock time.Time // of tasks without a date
 	)
 	for {
-		fields, err := t.record()
+		fields, err := t.nextRecord()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -68,9 +68,9 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 				count.Truncated++
 				break
 			}
-			return nil, count, t.fail("", "it has %d fields, the header has %d", len(fields), len(t.columns))
+			return nil, count, t.errorAt("", "it has %d fields, the header has %d", len(fields), len(t.columns))
 		}
-		task, ok, err := t.task(fields, &count)
+		task, ok, err := t.parseTask(fields, &count)
 		if err != nil {
 			return nil, count, err
 		}
@@ -82,7 +82,7 @@ func ReadTrace(r io.Reader, name string) ([]Task, TraceCount, error) {
 			clock = task.End
 		}
 		if len(tasks) >= MaxTraceTasks {
-			return nil, count, t.fail("", "it has more than %d tasks; split it", MaxTraceTasks)
+			return nil, count, t.errorAt("", "it has more than %d tasks; split it", MaxTraceTasks)
 		}
 		tasks = append(tasks, task)
 	}
@@ -100,7 +100,8 @@ type trace struct {
 	process, tag, status, peak, memory, attempt, realtime, submit, start, complete int
 }
 
-func (t *trace) fail(column, format string, args ...any) error {
+// errorAt returns an error that wraps [ErrTrace] and names the file, the line and, unless it is "", the column.
+func (t *trace) errorAt(column, format string, args ...any) error {
 	place := fmt.Sprintf("%s:%d", t.name, t.line)
 	if column != "" {
 		place += ":" + column
@@ -108,24 +109,24 @@ func (t *trace) fail(column, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", place, ErrTrace, fmt.Sprintf(format, args...))
 }
 
-// header reads the column names and notes the places of those that are needed.
-func (t *trace) header() error {
+// readHeader reads the column names and notes the places of those that are needed.
+func (t *trace) readHeader() error {
 	line, err := t.readLine(MaxTraceLine)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			t.line = 1
-			return t.fail("", "the file is empty; write one with `nextflow run … -with-trace`")
+			return t.errorAt("", "the file is empty; write one with `nextflow run … -with-trace`")
 		}
 		return err
 	}
 	line = strings.TrimPrefix(line, "\ufeff")
 	t.line = t.next
 	t.comma = !strings.Contains(line, "\t")
-	if t.columns, err = t.split(line); err != nil {
+	if t.columns, err = t.splitFields(line); err != nil {
 		return err
 	}
 	if len(t.columns) > maxColumns {
-		return t.fail("", "it has %d columns", len(t.columns))
+		return t.errorAt("", "it has %d columns", len(t.columns))
 	}
 	find := func(names ...string) int {
 		for _, n := range names {
@@ -139,17 +140,17 @@ func (t *trace) header() error {
 	t.realtime, t.submit, t.start, t.complete = find("realtime"), find("submit"), find("start"), find("complete")
 	switch {
 	case t.process < 0 && t.tag < 0:
-		return t.fail("", "the header names neither process nor name; set trace.fields in nextflow.config")
+		return t.errorAt("", "the header names neither process nor name; set trace.fields in nextflow.config")
 	case t.peak < 0:
-		return t.fail("", "the header has no peak_rss; set trace.fields in nextflow.config")
+		return t.errorAt("", "the header has no peak_rss; set trace.fields in nextflow.config")
 	case t.realtime < 0 && (t.start < 0 || t.complete < 0):
-		return t.fail("", "the header has neither realtime nor start and complete; set trace.fields in nextflow.config")
+		return t.errorAt("", "the header has neither realtime nor start and complete; set trace.fields in nextflow.config")
 	}
 	return nil
 }
 
-// record returns the fields of the next record that is not empty; nil, nil if the file ends inside it, and io.EOF after the last.
-func (t *trace) record() ([]string, error) {
+// nextRecord returns the fields of the next record that is not empty; nil, nil if the file ends inside it, and io.EOF after the last.
+func (t *trace) nextRecord() ([]string, error) {
 	for {
 		line, err := t.readLine(MaxTraceLine)
 		if err != nil {
@@ -157,7 +158,7 @@ func (t *trace) record() ([]string, error) {
 		}
 		t.line = t.next
 		if t.comma && strings.Count(line, `"`)%2 == 1 {
-			if line, err = t.continued(line); err != nil {
+			if line, err = t.readQuoted(line); err != nil {
 				return nil, err
 			}
 			if t.cut && line == "" {
@@ -167,7 +168,7 @@ func (t *trace) record() ([]string, error) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		fields, err := t.split(line)
+		fields, err := t.splitFields(line)
 		if err != nil && t.cut {
 			return nil, nil
 		}
@@ -175,9 +176,8 @@ func (t *trace) record() ([]string, error) {
 	}
 }
 
-// continued returns a CSV record whose first line ends inside a quoted field, with all its lines;
-// "" when the file ends first.
-func (t *trace) continued(first string) (string, error) {
+// readQuoted returns a CSV record whose first line ends inside a quoted field, with all its lines; "" when the file ends first.
+func (t *trace) readQuoted(first string) (string, error) {
 	var record strings.Builder
 	record.WriteString(first)
 	for {
@@ -190,7 +190,7 @@ func (t *trace) continued(first string) (string, error) {
 			return "", err
 		}
 		if record.Len()+1+len(line) > MaxTraceLine {
-			return "", t.tooLong()
+			return "", t.tooLongError()
 		}
 		record.WriteByte('\n')
 		record.WriteString(line)
@@ -200,12 +200,13 @@ func (t *trace) continued(first string) (string, error) {
 	}
 }
 
-func (t *trace) tooLong() error {
-	return t.fail("", "the record is longer than %v", limit.Bytes(MaxTraceLine).Human())
+// tooLongError returns the error of a record of more than [MaxTraceLine] bytes.
+func (t *trace) tooLongError() error {
+	return t.errorAt("", "the record is longer than %v", limit.Bytes(MaxTraceLine).Human())
 }
 
-// split returns the fields of a record, separated by tabs or as CSV.
-func (t *trace) split(line string) ([]string, error) {
+// splitFields returns the fields of a record, separated by tabs or as CSV.
+func (t *trace) splitFields(line string) ([]string, error) {
 	if !t.comma {
 		return strings.Split(line, "\t"), nil
 	}
@@ -213,9 +214,9 @@ func (t *trace) split(line string) ([]string, error) {
 	fields, err := r.Read()
 	if err != nil {
 		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-			return nil, t.fail("", "%v", parse.Err)
+			return nil, t.errorAt("", "%v", parse.Err)
 		}
-		return nil, t.fail("", "%v", err)
+		return nil, t.errorAt("", "%v", err)
 	}
 	return fields, nil
 }
@@ -227,7 +228,7 @@ func (t *trace) readLine(maxBytes int) (string, error) {
 		part, err := t.reader.ReadSlice('\n')
 		if len(line)+len(part) > maxBytes {
 			t.line = t.next + 1
-			return "", t.tooLong()
+			return "", t.tooLongError()
 		}
 		line = append(line, part...)
 		switch {
@@ -246,63 +247,64 @@ func (t *trace) readLine(maxBytes int) (string, error) {
 	}
 }
 
-func missing(value string) bool { return value == "" || value == "-" }
+// isMissing reports whether a field has no value.
+func isMissing(value string) bool { return value == "" || value == "-" }
 
-// task returns a record as a task; ok is false for one that is left out, which is counted in count.
-func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, err error) {
+// parseTask returns a record as a task; ok is false for one that is left out, which is counted in count.
+func (t *trace) parseTask(fields []string, count *TraceCount) (task Task, ok bool, err error) {
 	value := func(at int) string {
 		if at < 0 {
 			return ""
 		}
 		return strings.TrimSpace(fields[at])
 	}
-	if status := value(t.status); !missing(status) && !strings.EqualFold(status, "COMPLETED") {
+	if status := value(t.status); !isMissing(status) && !strings.EqualFold(status, "COMPLETED") {
 		count.NotCompleted++
 		return Task{}, false, nil
 	}
 	peak := value(t.peak)
-	if missing(peak) {
+	if isMissing(peak) {
 		count.NoPeak++
 		return Task{}, false, nil
 	}
 	bytes, err := limit.ParseBytes(peak)
 	if err != nil || bytes > maxPeak {
-		return Task{}, false, t.fail("peak_rss", "%.60q is not a size; it is bytes or like 1.2 GB", peak)
+		return Task{}, false, t.errorAt("peak_rss", "%.60q is not a size; it is bytes or like 1.2 GB", peak)
 	}
 	if bytes == 0 {
 		count.NoPeak++
 		return Task{}, false, nil
 	}
 	task.Sample = Sample{Demand: bytes, Exact: true}
-	if memory := value(t.memory); !missing(memory) {
+	if memory := value(t.memory); !isMissing(memory) {
 		if task.Requested, err = limit.ParseBytes(memory); err != nil {
-			return Task{}, false, t.fail("memory", "%.60q is not a size; it is bytes or like 1.2 GB", memory)
+			return Task{}, false, t.errorAt("memory", "%.60q is not a size; it is bytes or like 1.2 GB", memory)
 		}
 		// The trace has what the last attempt asked for. Workflows ask for more with each, by Nextflow's own pattern `memory { 2.GB * task.attempt }`.
 		if attempt, err := strconv.Atoi(value(t.attempt)); err == nil && attempt > 1 {
 			task.Requested /= limit.Bytes(attempt)
 		}
 	}
-	if task.Process = value(t.process); missing(task.Process) {
+	if task.Process = value(t.process); isMissing(task.Process) {
 		task.Process, _, _ = strings.Cut(value(t.tag), " (")
 	}
-	task.Process = cutText(task.Process, maxProcess)
-	submit, err := t.date("submit", value(t.submit))
+	task.Process = limit.Clip(task.Process, maxProcess)
+	submit, err := t.parseDateField("submit", value(t.submit))
 	if err != nil {
 		return Task{}, false, err
 	}
-	if task.Start, err = t.date("start", value(t.start)); err != nil {
+	if task.Start, err = t.parseDateField("start", value(t.start)); err != nil {
 		return Task{}, false, err
 	}
-	if task.End, err = t.date("complete", value(t.complete)); err != nil {
+	if task.End, err = t.parseDateField("complete", value(t.complete)); err != nil {
 		return Task{}, false, err
 	}
 	if task.Start.IsZero() {
 		task.Start = submit
 	}
-	if text := value(t.realtime); !missing(text) {
+	if text := value(t.realtime); !isMissing(text) {
 		if task.Runtime, err = parseDuration(text); err != nil {
-			return Task{}, false, t.fail("realtime", "%v", err)
+			return Task{}, false, t.errorAt("realtime", "%v", err)
 		}
 	} else if !task.Start.IsZero() && !task.End.IsZero() {
 		task.Runtime = max(task.End.Sub(task.Start), 0)
@@ -319,14 +321,14 @@ func (t *trace) task(fields []string, count *TraceCount) (task Task, ok bool, er
 	return task, true, nil
 }
 
-// date parses a field of a column; the zero time if it is missing.
-func (t *trace) date(column, text string) (time.Time, error) {
-	if missing(text) {
+// parseDateField parses a field of a column; the zero time if it is missing.
+func (t *trace) parseDateField(column, text string) (time.Time, error) {
+	if isMissing(text) {
 		return time.Time{}, nil
 	}
 	at, err := parseDate(text)
 	if err != nil {
-		return time.Time{}, t.fail(column, "%v", err)
+		return time.Time{}, t.errorAt(column, "%v", err)
 	}
 	return at, nil
 }
@@ -405,6 +407,3 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	return time.Duration(total), nil
 }
-
-// cutText returns the beginning of s that is at most n bytes of valid UTF-8.
-func cutText(s string, n int) string { return limit.Clip(s, n) }

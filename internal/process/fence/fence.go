@@ -56,7 +56,7 @@ func Find(ledgers []string) Finding {
 		}
 		claims = append(claims, list...)
 	}
-	above, unseen := ancestors(os.Getpid())
+	above, unseen := listAncestors(os.Getpid())
 	for _, p := range above {
 		if f := checkAncestor(p, claims); f.Inside() {
 			return f
@@ -79,21 +79,22 @@ func checkAncestor(p proctree.Process, claims []admission.Supervisor) Finding {
 			return Finding{c.Run, fmt.Sprintf("process %d above it supervises run %s", p.PID, c.Run)}
 		}
 	}
-	if named(p.Name) || named(programOf(p.PID)) {
+	if isProgramName(p.Name) || isProgramName(readProgramName(p.PID)) {
 		return Finding{Why: fmt.Sprintf("process %d above it is %s", p.PID, program)}
 	}
-	if id := cookieOf(p.PID); id != "" {
+	if id := readCookie(p.PID); id != "" {
 		return Finding{id, fmt.Sprintf("%s=%.64s is in the environment of process %v above it", sandbox.CookieName, id, p)}
 	}
 	return Finding{}
 }
 
-func named(name string) bool {
+// isProgramName reports whether a process's name is that of the program that supervises runs.
+func isProgramName(name string) bool {
 	return strings.TrimSuffix(strings.ToLower(name), ".exe") == program
 }
 
-// ancestors returns the processes above pid, the nearest first. err says why there may be more of them.
-func ancestors(pid int) (list []proctree.Process, err error) {
+// listAncestors returns the processes above pid, the nearest first. err says why there may be more of them.
+func listAncestors(pid int) (list []proctree.Process, err error) {
 	p, err := proctree.Lookup(pid)
 	for err == nil && p.PPID > 0 && p.PID != 1 {
 		if len(list) == maxAncestors {

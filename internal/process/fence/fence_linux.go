@@ -38,8 +38,8 @@ func checkNamespace(claims []admission.Supervisor) Finding {
 	return Finding{}
 }
 
-// programOf returns the name of a process's program, also of one that was replaced since. Those of other users say "".
-func programOf(pid int) string {
+// readProgramName returns the name of a process's program, also of one that was replaced since. Those of other users say "".
+func readProgramName(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
 		return ""
@@ -47,8 +47,8 @@ func programOf(pid int) string {
 	return filepath.Base(strings.TrimSuffix(path, " (deleted)"))
 }
 
-// cookieOf returns the ID of a run in the environment that a process was started with; "" also if its environment cannot be read.
-func cookieOf(pid int) string {
+// readCookie returns the ID of the run whose cookie was in the environment of a process when it started; "" for none, and if its environment cannot be read.
+func readCookie(pid int) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return ""

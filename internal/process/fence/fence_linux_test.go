@@ -54,7 +54,7 @@ func TestClaimsThatCannotBeRead(t *testing.T) {
 // The processes above are followed to the first one; each supervisor among them, and each plimsoll, counts.
 func TestAncestors(t *testing.T) {
 	outside(t)
-	list, err := ancestors(os.Getpid())
+	list, err := listAncestors(os.Getpid())
 	if err != nil || len(list) == 0 || list[0].PID != os.Getppid() {
 		t.Fatal(list, err)
 	}

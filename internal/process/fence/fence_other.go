@@ -14,8 +14,8 @@ const adopted = runtime.GOOS != "windows"
 // checkNamespace finds nothing: there are no PID namespaces here.
 func checkNamespace([]admission.Supervisor) Finding { return Finding{} }
 
-// programOf returns "": it is not known here, and the name in the list of processes must do.
-func programOf(int) string { return "" }
+// readProgramName returns "": it is not known here, and the name in the list of processes must do.
+func readProgramName(int) string { return "" }
 
-// cookieOf returns "": the environment of another process cannot be read here.
-func cookieOf(int) string { return "" }
+// readCookie returns "": the environment of another process cannot be read here.
+func readCookie(int) string { return "" }

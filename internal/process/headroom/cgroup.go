@@ -78,7 +78,7 @@ func findCgroups(root fs.FS) (p places) {
 		if own.path == "" {
 			continue
 		}
-		at, ok, exact := locate(own.version, own.path, mounts)
+		at, ok, exact := locateOwn(own.version, own.path, mounts)
 		if !ok {
 			if own.version == 1 || v1 == "" {
 				approximate("the cgroup hierarchy of " + own.path + " is not mounted, so its limits are not seen")
@@ -108,7 +108,8 @@ func (r *Reading) readCgroups(root fs.FS, p places) {
 	}
 }
 
-func (r *Reading) approximate(what string) { r.Approximate = append(r.Approximate, what) }
+// addApproximate adds to the words that say what of the reading is not exact.
+func (r *Reading) addApproximate(what string) { r.Approximate = append(r.Approximate, what) }
 
 // appendLevels appends the cgroups from p up to the root of its mount.
 func appendLevels(levels []level, p ownCgroup) []level {
@@ -142,7 +143,7 @@ func (r *Reading) readLimits(root fs.FS, l *level) (c Cgroup, ok bool) {
 		return c, c.SwapLimit != Unlimited
 	}
 	if c.Usage, ok = readSize(root, l.files[currentName], 0); !ok {
-		r.approximate("the usage of cgroup " + l.dir + " cannot be read and counts as 0")
+		r.addApproximate("the usage of cgroup " + l.dir + " cannot be read and counts as 0")
 	}
 	if stat, err := readFile(root, l.files[statName], maxFile); err == nil {
 		c.InactiveFile = min(limit.Bytes(cgroupfs.Field(stat, inactive)), c.Usage)
@@ -213,16 +214,16 @@ func parseCgroupMounts(mountinfo []byte) []mount {
 	return mounts
 }
 
-// locate returns our cgroup by the mount that shows the most ancestors of it; ok is false when the hierarchy is not mounted. When no mount
+// locateOwn returns our cgroup by the mount that shows the most ancestors of it; ok is false when the hierarchy is not mounted. When no mount
 // contains it (a bind mount of another cgroup, or a namespace entered without a new mount, where paths start with /..), the first mount's
 // root stands in and exact is false.
-func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact bool) {
+func locateOwn(version int, own string, mounts []mount) (p ownCgroup, ok, exact bool) {
 	own = path.Clean(own)
 	for _, m := range mounts {
 		if m.version != version {
 			continue
 		}
-		if rel, inside := below(m.root, own); inside {
+		if rel, inside := relativePath(m.root, own); inside {
 			if !exact || len(m.root) < len(p.mount.root) {
 				p, ok, exact = ownCgroup{version: version, path: own, mount: m, rel: rel}, true, true
 			}
@@ -235,9 +236,9 @@ func locate(version int, own string, mounts []mount) (p ownCgroup, ok, exact boo
 	return p, ok, exact
 }
 
-// below returns the path from root to own, both absolute; ok is false when own is not below root.
-func below(root, own string) (rel string, ok bool) {
-	if escapes(root) || escapes(own) {
+// relativePath returns the path from root to own, both absolute; ok is false when own is not below root.
+func relativePath(root, own string) (rel string, ok bool) {
+	if isOutside(root) || isOutside(own) {
 		return "", false
 	}
 	root = path.Clean(root)
@@ -251,5 +252,5 @@ func below(root, own string) (rel string, ok bool) {
 	return rel, ok
 }
 
-// escapes reports whether a path lies outside of the cgroup namespace that it is relative to ("/../x").
-func escapes(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }
+// isOutside reports whether a path lies outside of the cgroup namespace that it is relative to ("/../x").
+func isOutside(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }

@@ -88,7 +88,7 @@ func parseMeminfo(text []byte) (Reading, error) {
 		return Reading{}, ErrNoMemTotal
 	}
 	if !available { // before Linux 3.14
-		r.MemAvailable = sum(free, sum(inactiveFile, slab/2))
+		r.MemAvailable = AddCapped(free, AddCapped(inactiveFile, slab/2))
 		r.Approximate = append(r.Approximate, "the kernel gives no MemAvailable: free pages, inactive file pages and half the reclaimable slab are used instead")
 	}
 	r.MemAvailable = min(r.MemAvailable, r.MemTotal)

@@ -43,6 +43,7 @@ func ReadCgroupPressure(s Source, dir string) Pressure {
 	return s.pressure(path.Join(dir, "memory.pressure"), path.Join(dir, "io.pressure"))
 }
 
+// pressure reads both files of the source; one that cannot be read leaves nil.
 func (s Source) pressure(memory, io string) Pressure {
 	root := s.Root
 	if root == nil {
@@ -88,11 +89,11 @@ func ParsePSI(text []byte) (p PSI, ok bool) {
 			key, value, _ := strings.Cut(field, "=")
 			switch key {
 			case "avg10":
-				into.Avg10 = percent(value)
+				into.Avg10 = parsePercent(value)
 			case "avg60":
-				into.Avg60 = percent(value)
+				into.Avg60 = parsePercent(value)
 			case "avg300":
-				into.Avg300 = percent(value)
+				into.Avg300 = parsePercent(value)
 			case "total":
 				us, _ := strconv.ParseUint(value, 10, 64)
 				into.Total = time.Duration(min(us, math.MaxInt64/1000)) * time.Microsecond
@@ -102,7 +103,8 @@ func ParsePSI(text []byte) (p PSI, ok bool) {
 	return p, ok
 }
 
-func percent(s string) float64 {
+// parsePercent reads a percentage, kept within 0 and 100; 0 for what is no number.
+func parsePercent(s string) float64 {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) {
 		return 0

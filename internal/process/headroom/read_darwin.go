@@ -32,7 +32,7 @@ func Read(s Source) (Reading, error) {
 		"vm.page_pageable_external_count", // with the speculative pages, so those are not added again
 	} {
 		if n, err := unix.SysctlUint32(name); err == nil {
-			r.MemAvailable = sum(r.MemAvailable, limit.Bytes(uint64(n)*page))
+			r.MemAvailable = AddCapped(r.MemAvailable, limit.Bytes(uint64(n)*page))
 		}
 	}
 	r.MemAvailable = min(r.MemAvailable, r.MemTotal)
@@ -44,4 +44,5 @@ func Read(s Source) (Reading, error) {
 	return r, nil
 }
 
+// machineRoot returns nil: this machine is asked by system calls.
 func machineRoot() fs.FS { return nil }

@@ -22,10 +22,12 @@ func Read(s Source) (Reading, error) {
 // machine is the whole file system, with a cheap way to read small files: a supervisor reads a dozen every two seconds.
 type machine struct{ fs.FS }
 
+// readFile reads at most maxBytes of a file with one call, see [sysfile.Read].
 func (machine) readFile(name string, maxBytes int) ([]byte, error) {
 	return sysfile.Read("/"+name, maxBytes)
 }
 
+// machineRoot returns the file system of this machine.
 func machineRoot() fs.FS { return machine{os.DirFS("/")} }
 
 // placesFor is the time for which a [Reader] takes for granted in which cgroups we are and which of them have limits. A move to another
@@ -63,8 +65,8 @@ func (r *Reader) Read() (Reading, error) {
 
 // updatePlaces updates r.places. The table of mounts is long on some hosts and seldom changes, so it is parsed only when it has changed.
 func (r *Reader) updatePlaces(now time.Time) {
-	cgroup, ok := r.fingerprint("/proc/self/cgroup")
-	mounts, also := r.fingerprint("/proc/self/mountinfo")
+	cgroup, ok := r.hashFile("/proc/self/cgroup")
+	mounts, also := r.hashFile("/proc/self/mountinfo")
 	told := [2]uint64{cgroup, mounts}
 	if ok && also && told == r.told && !r.found.IsZero() {
 		clear(r.root.none) // who gets a limit meanwhile has a file for it
@@ -78,8 +80,8 @@ func (r *Reader) updatePlaces(now time.Time) {
 	r.places, r.found, r.told = findCgroups(r.root.machine), now, told
 }
 
-// fingerprint returns a hash of a file's content; ok is false when it cannot be read.
-func (r *Reader) fingerprint(name string) (sum uint64, ok bool) {
+// hashFile returns a hash of a file's content; ok is false when it cannot be read.
+func (r *Reader) hashFile(name string) (sum uint64, ok bool) {
 	if len(r.root.text) == 0 {
 		r.root.text = make([]byte, 4<<10)
 	}
@@ -138,7 +140,7 @@ func (k *kept) readFile(name string, maxBytes int) ([]byte, error) {
 			return k.machine.readFile(name, maxBytes)
 		}
 		var err error
-		if f, err = sysfile.Keep("/" + name); err != nil {
+		if f, err = sysfile.OpenFile("/" + name); err != nil {
 			k.none[name] = err
 			return nil, err
 		}

@@ -16,4 +16,5 @@ func Read(s Source) (Reading, error) {
 	return Reading{}, fmt.Errorf("headroom: the host's memory cannot be told here: %w", errors.ErrUnsupported)
 }
 
+// machineRoot returns nil: this machine cannot be read.
 func machineRoot() fs.FS { return nil }

@@ -46,4 +46,5 @@ func Read(s Source) (Reading, error) {
 	return r, nil
 }
 
+// machineRoot returns nil: this machine is asked by system calls.
 func machineRoot() fs.FS { return nil }

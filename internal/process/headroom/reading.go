@@ -78,16 +78,16 @@ type Room struct {
 // Available returns the memory that is free now: MemAvailable, and SwapFree when countSwap is true, bounded by every enclosing cgroup as
 // limit − (usage − inactive_file).
 func (r Reading) Available(countSwap bool) Room {
-	return r.room(r.MemAvailable, r.SwapFree, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
+	return r.tightestRoom(r.MemAvailable, r.SwapFree, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
 		used := max(0, c.Usage-c.InactiveFile)
-		return rest(c.Limit, used), rest(c.SwapLimit, c.SwapUsage), rest(c.BothLimit, max(0, c.BothUsage-c.InactiveFile))
+		return subtractCapped(c.Limit, used), subtractCapped(c.SwapLimit, c.SwapUsage), subtractCapped(c.BothLimit, max(0, c.BothUsage-c.InactiveFile))
 	})
 }
 
 // Ceiling returns the memory that there would be if nothing else ran: the tightest of MemTotal and the enclosing limits, and of SwapTotal
 // and theirs when countSwap is true. A run that needs more can never start.
 func (r Reading) Ceiling(countSwap bool) Room {
-	return r.room(r.MemTotal, r.SwapTotal, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
+	return r.tightestRoom(r.MemTotal, r.SwapTotal, countSwap, func(c Cgroup) (memory, swap, both limit.Bytes) {
 		return c.Limit, c.SwapLimit, c.BothLimit
 	})
 }
@@ -96,9 +96,9 @@ func (r Reading) Ceiling(countSwap bool) Room {
 // without swap.
 func (r Reading) Capacity() limit.Bytes { return r.Ceiling(false).Physical }
 
-// room returns the memory and swap that the host, of which memory and swap are the figures, and all enclosing cgroups allow, and which of
+// tightestRoom returns the memory and swap that the host, of which memory and swap are the figures, and all enclosing cgroups allow, and which of
 // them is the tightest. level returns the figures of one cgroup.
-func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgroup) (memory, swap, both limit.Bytes)) Room {
+func (r Reading) tightestRoom(memory, swap limit.Bytes, countSwap bool, level func(Cgroup) (memory, swap, both limit.Bytes)) Room {
 	room := Room{Physical: max(0, memory), BoundBy: Host}
 	if countSwap {
 		room.Swap = max(0, swap)
@@ -114,7 +114,7 @@ func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgrou
 			both, bothBy = max(0, b), c.Path
 		}
 	}
-	room.Total = sum(room.Physical, room.Swap)
+	room.Total = AddCapped(room.Physical, room.Swap)
 	if both < room.Total {
 		room.Total, room.BoundBy = both, bothBy
 		room.Physical = min(room.Physical, both)
@@ -123,16 +123,16 @@ func (r Reading) room(memory, swap limit.Bytes, countSwap bool, level func(Cgrou
 	return room
 }
 
-// rest returns limit − used, not below zero; [Unlimited] for an unlimited limit.
-func rest(limit, used limit.Bytes) limit.Bytes {
+// subtractCapped returns limit − used, not below zero; [Unlimited] for an unlimited limit.
+func subtractCapped(limit, used limit.Bytes) limit.Bytes {
 	if limit >= Unlimited {
 		return Unlimited
 	}
 	return max(0, limit-max(0, used))
 }
 
-// sum returns a + b for sizes that are not negative, at most [Unlimited].
-func sum(a, b limit.Bytes) limit.Bytes {
+// AddCapped returns a + b for sizes that are not negative, at most [Unlimited].
+func AddCapped(a, b limit.Bytes) limit.Bytes {
 	if a > Unlimited-b {
 		return Unlimited
 	}

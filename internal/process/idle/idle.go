@@ -122,13 +122,13 @@ func (w *Watch) Look(used time.Duration) {
 	now := time.Now()
 	if !w.begun {
 		w.begun, w.looked, w.cpu = true, now, used
-		w.newSign() // what was before is nothing new
+		w.takeSign() // what was before is nothing new
 		return
 	}
 	w.held += min(now.Sub(w.looked), longest)
 	w.looked = now
-	by := w.newSign()
-	if by == "" && w.held < w.span() {
+	by := w.takeSign()
+	if by == "" && w.held < w.windowLength() {
 		return
 	}
 	if by == "" && (used < 0 || w.isWorking(used-w.cpu)) {
@@ -153,7 +153,7 @@ func (w *Watch) addQuiet(held time.Duration, wakes int) {
 		w.quiet += held
 		w.most = max(w.most, w.quiet)
 	}
-	kind := w.due()
+	kind := w.dueKind()
 	w.mu.Unlock()
 	if kind != "" {
 		w.report(kind)
@@ -170,15 +170,15 @@ func (w *Watch) Longest() time.Duration {
 	return w.most
 }
 
-// End makes the Watch tell nothing more.
-func (w *Watch) End() {
+// Stop makes the Watch tell nothing more.
+func (w *Watch) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
 }
 
-// span is the length of a window: no longer than a tenth of the time after which the run is idle.
-func (w *Watch) span() time.Duration { return min(window, w.after/10) }
+// windowLength returns the length of a window: no longer than a tenth of the time after which the run is idle.
+func (w *Watch) windowLength() time.Duration { return min(window, w.after/10) }
 
 // isWorking adds the processor time of a window, and reports whether that of the last windows is that of a run at work.
 func (w *Watch) isWorking(used time.Duration) bool {
@@ -188,11 +188,11 @@ func (w *Watch) isWorking(used time.Duration) bool {
 	for _, one := range w.spent {
 		sum += one
 	}
-	return float64(sum) >= busy*windows*float64(w.span())
+	return float64(sum) >= busy*windows*float64(w.windowLength())
 }
 
-// newSign returns the sign of use, other than processor time, that has come since the last call; "" for none.
-func (w *Watch) newSign() (by Sign) {
+// takeSign returns the sign of use, other than processor time, that has come since the last call; "" for none.
+func (w *Watch) takeSign() (by Sign) {
 	if w.o.Input != nil {
 		if at := w.o.Input(); !at.Equal(w.input) {
 			w.input, by = at, Input
@@ -217,8 +217,8 @@ func (w *Watch) endIdle(by Sign) {
 	}
 }
 
-// due returns the kind of the event that has to be reported next; "" for none.
-func (w *Watch) due() Kind {
+// dueKind returns the kind of the event that has to be reported next; "" for none.
+func (w *Watch) dueKind() Kind {
 	switch near := w.o.Max / 10 * 9; {
 	case w.o.Max > 0 && w.quiet >= w.o.Max && !w.told[Over]:
 		return Over
@@ -238,7 +238,7 @@ func (w *Watch) report(kind Kind) {
 		w.endIdle(Inner)
 	}
 	spell, first := w.quiet, !w.told[Quiet]
-	if works || w.over || w.due() != kind {
+	if works || w.over || w.dueKind() != kind {
 		w.mu.Unlock()
 		return
 	}

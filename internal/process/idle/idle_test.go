@@ -202,7 +202,7 @@ func TestAWatchThatHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := watched(idle.After)
 		s.pass(minute, 0)
-		s.watch.End()
+		s.watch.Stop()
 		s.pass(time.Hour, 0)
 		s.wants(t, "after the end")
 	})

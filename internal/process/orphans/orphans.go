@@ -61,7 +61,8 @@ type Process struct {
 	Orphan, Daemon bool
 }
 
-func (p Process) id() identity { return identity{p.PID, p.Start} }
+// identity returns the numbers that tell the process from a later one with the same PID.
+func (p Process) identity() identity { return identity{p.PID, p.Start} }
 
 type identity struct {
 	pid   int
@@ -130,6 +131,7 @@ type state struct {
 	over   int // orphans that were too many to follow
 }
 
+// newState returns a state that follows nothing yet.
 func newState(o Options) *state {
 	return &state{
 		mode: o.Mode, max: o.Max, grace: cmp.Or(o.Grace, DefaultGrace),
@@ -143,28 +145,28 @@ type step struct {
 	events    []Event
 }
 
-// look takes the processes of the run as they are now, and returns which of them to end and what to report. While the run is frozen, none is ended.
-func (s *state) look(now time.Time, family []Process, frozen bool) step {
+// decide takes the processes of the run as they are now, and returns which of them to end and what to report. While the run is frozen, none is ended.
+func (s *state) decide(now time.Time, family []Process, frozen bool) step {
 	var do step
 	alive := make(map[identity]Process, len(family))
 	for _, p := range family {
-		alive[p.id()] = p
+		alive[p.identity()] = p
 	}
 	s.trackOrphans(now, family, alive)
 	s.finishDying(now, alive, &do)
-	over := s.overdue(now)
+	over := s.takeOverdue(now)
 	for i, o := range over {
 		if s.mode != End {
 			over[i].Fate = Warned
 		} else if o.Daemon {
 			over[i].Fate = Kept
 		} else if !frozen {
-			s.condemn(now, s.known[o.id()])
+			s.startEnding(now, s.known[o.identity()])
 		} else {
-			s.known[o.id()].reported = false // at the next look
+			s.known[o.identity()].reported = false // at the next look
 		}
 	}
-	over = slices.DeleteFunc(over, func(o Orphan) bool { return !s.known[o.id()].reported })
+	over = slices.DeleteFunc(over, func(o Orphan) bool { return !s.known[o.identity()].reported })
 	s.addEvent(Event{Orphans: over}, &do)
 	if frozen {
 		return do
@@ -192,31 +194,32 @@ func (s *state) trackOrphans(now time.Time, family []Process, alive map[identity
 		}
 	}
 	for _, p := range family {
-		if !p.Orphan || p.Command || s.known[p.id()] != nil || s.dying[p.id()] != nil {
+		if !p.Orphan || p.Command || s.known[p.identity()] != nil || s.dying[p.identity()] != nil {
 			continue
 		}
 		if len(s.known) >= MaxOrphans {
 			s.over++
 			continue
 		}
-		s.known[p.id()] = &orphan{Process: p, since: now, cpu: p.CPU}
+		s.known[p.identity()] = &orphan{Process: p, since: now, cpu: p.CPU}
 	}
 }
 
-// overdue returns the orphans that have reached the limit and were not reported yet, the busiest first, and marks them as reported.
-func (s *state) overdue(now time.Time) []Orphan {
+// takeOverdue returns the orphans that have reached the limit and were not reported yet, the busiest first, and marks them as reported.
+func (s *state) takeOverdue(now time.Time) []Orphan {
 	var list []Orphan
 	for _, o := range s.known {
 		if !o.reported && now.Sub(o.since) >= s.max {
 			o.reported = true
-			list = append(list, o.describe(now))
+			list = append(list, o.report(now))
 		}
 	}
 	sorting.By(list, func(a, b Orphan) int { return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(a.PID, b.PID)) })
 	return list
 }
 
-func (o *orphan) describe(now time.Time) Orphan {
+// report returns the orphan as an event has it, with its time and its load since it was first seen, and no fate.
+func (o *orphan) report(now time.Time) Orphan {
 	d := Orphan{Process: o.Process, For: now.Sub(o.since), Load: -1}
 	if o.CPU >= 0 && d.For > 0 {
 		d.Load = float64(o.CPU-o.cpu) / float64(d.For)
@@ -224,8 +227,9 @@ func (o *orphan) describe(now time.Time) Orphan {
 	return d
 }
 
-func (s *state) condemn(now time.Time, o *orphan) {
-	s.dying[o.id()] = &endingProcess{Process: o.Process, of: o, termSent: now}
+// startEnding records that an orphan is asked to end now, with SIGTERM.
+func (s *state) startEnding(now time.Time, o *orphan) {
+	s.dying[o.identity()] = &endingProcess{Process: o.Process, of: o, termSent: now}
 }
 
 // includeDescendants also ends the descendants of the processes that are being ended. One that is born during the grace has only the rest of it.
@@ -240,11 +244,11 @@ func (s *state) includeDescendants(now time.Time, family []Process) {
 	}
 	for _, p := range family {
 		parent := at[p.Parent]
-		if parent == nil || s.dying[p.id()] != nil || p.Command || len(s.dying) >= 4*MaxOrphans {
+		if parent == nil || s.dying[p.identity()] != nil || p.Command || len(s.dying) >= 4*MaxOrphans {
 			continue
 		}
 		c := &endingProcess{Process: p, termSent: parent.termSent}
-		s.dying[p.id()], at[p.PID] = c, c
+		s.dying[p.identity()], at[p.PID] = c, c
 	}
 }
 
@@ -267,7 +271,7 @@ func (s *state) finishDying(now time.Time, alive map[identity]Process, do *step)
 		}
 		delete(s.dying, id)
 		if c.of != nil {
-			o := c.of.describe(now)
+			o := c.of.report(now)
 			o.Fate = fate
 			list = append(list, o)
 			if fate != Survived {
@@ -320,12 +324,12 @@ func Start(o Options) (stop func()) {
 	}
 	quit := make(chan struct{})
 	var looking sync.WaitGroup
-	looking.Go(func() { o.watch(quit) })
+	looking.Go(func() { o.watchUntil(quit) })
 	return sync.OnceFunc(func() { close(quit); looking.Wait() })
 }
 
-// watch looks at the run again and again until quit is closed, ends orphans, and passes the events to Note.
-func (o *Options) watch(quit <-chan struct{}) {
+// watchUntil looks at the run again and again until quit is closed, ends orphans, and passes the events to Note.
+func (o *Options) watchUntil(quit <-chan struct{}) {
 	s := newState(*o)
 	t := time.NewTimer(rounding.Pause(o.pause(s)))
 	defer t.Stop()
@@ -335,7 +339,7 @@ func (o *Options) watch(quit <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		do := s.look(time.Now(), o.Run.Family(), o.Run.Frozen())
+		do := s.decide(time.Now(), o.Run.Family(), o.Run.Frozen())
 		var failed error
 		for _, p := range do.ask {
 			failed = cmp.Or(failed, o.Run.End(p, false))

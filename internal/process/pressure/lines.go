@@ -48,8 +48,8 @@ func LinesFor(minFree, capacity limit.Bytes) Lines {
 // Near reports whether memory is within twice the soft line, where stalls are worth reading.
 func (l Lines) Near(r Reading) bool { return min(r.Total, r.Physical) < 2*l.Soft }
 
-// relaxed returns the available memory at which a stopped run goes on: above the soft line, so that it does not fall below that at once.
-func (l Lines) relaxed() limit.Bytes { return l.Soft + l.Soft/4 }
+// relaxedLine returns the available memory at which a stopped run goes on: above the soft line, so that it does not fall below that at once.
+func (l Lines) relaxedLine() limit.Bytes { return l.Soft + l.Soft/4 }
 
 // Stalls that make memory below the soft line as urgent as below the hard one, in percent.
 // An ordinary build keeps a disk busy, so input and output counts from a higher share on.
@@ -69,13 +69,13 @@ const (
 	hard
 )
 
-// ample reports whether levelOf is plenty for certain, whatever the stalls.
-func (l Lines) ample(r Reading) bool {
+// isAmple reports whether the level is plenty for certain, whatever the stalls.
+func (l Lines) isAmple(r Reading) bool {
 	return min(r.Total, r.Physical) >= 8*l.Soft && min(r.Total, r.Physical) >= l.Hard
 }
 
-// levelOf returns the degree of shortage, and the figures for it in words.
-func (l Lines) levelOf(r Reading) (level, string) {
+// findLevel returns the degree of shortage, and the figures for it in words.
+func (l Lines) findLevel(r Reading) (level, string) {
 	stalled := ""
 	switch {
 	case r.MemoryStall >= memoryStall:

@@ -29,7 +29,7 @@ type input struct {
 	ledgerErr  error
 }
 
-// policy decides for one run. It has no clock and does nothing itself; [watch] acts, and reports back by took, failed and nothingToTake.
+// policy decides for one run. It has no clock and does nothing itself; [watch] acts, and reports back by recordAction, undoAction and recordNoVictim.
 type policy struct {
 	self       string
 	thresholds Lines
@@ -60,6 +60,7 @@ type peerHold struct {
 	thawed       bool
 }
 
+// newPolicy returns the policy for the run self, which has done nothing yet.
 func newPolicy(self string, mode Mode, thresholds Lines, pace Pace) *policy {
 	return &policy{
 		self: self, thresholds: thresholds, pace: pace, state: State{Mode: mode},
@@ -81,7 +82,7 @@ func (p *policy) wantsLedger(now time.Time, r Reading) bool {
 	}
 	every := p.pace.Peers * time.Duration(min(1+p.peers/peersPerLook, mostPeersPace))
 	if p.hardLooks > 0 { // nothing is done at the first
-		if l, _ := p.thresholds.levelOf(r); l == hard {
+		if l, _ := p.thresholds.findLevel(r); l == hard {
 			every = p.pace.Ledger
 		}
 	}
@@ -94,22 +95,23 @@ func (p *policy) nextPause() time.Duration {
 	switch {
 	case p.level >= near:
 		return p.pace.Fast
-	case p.level == normal || p.inEpisode || p.holding():
+	case p.level == normal || p.inEpisode || p.isHolding():
 		return p.pace.Normal
 	}
 	return p.pace.Slow
 }
 
-func (p *policy) holding() bool { return !p.state.heldSince().IsZero() }
+// isHolding reports whether the run or a descendant of it is stopped.
+func (p *policy) isHolding() bool { return !p.state.heldSince().IsZero() }
 
-// step takes one look and returns the actions to do.
-func (p *policy) step(in input) []action {
+// decide takes one look and returns the actions to do.
+func (p *policy) decide(in input) []action {
 	var why string
-	if p.level = plenty; p.holding() || !p.thresholds.ample(in.reading) { // else nothing is put into words
-		p.level, why = p.thresholds.levelOf(in.reading)
+	if p.level = plenty; p.isHolding() || !p.thresholds.isAmple(in.reading) { // else nothing is put into words
+		p.level, why = p.thresholds.findLevel(in.reading)
 	}
 	p.recordLook(in)
-	if acts := p.release(in, why); acts != nil {
+	if acts := p.releaseWhenDue(in, why); acts != nil {
 		return acts
 	}
 	var acts []action
@@ -139,35 +141,35 @@ func (p *policy) recordLook(in input) {
 	} else {
 		p.hardLooks, p.chosenID = 0, ""
 	}
-	if p.level >= soft || in.reading.Total < p.thresholds.relaxed() {
+	if p.level >= soft || in.reading.Total < p.thresholds.relaxedLine() {
 		p.recoveredSince = time.Time{}
 		return
 	}
 	if p.recoveredSince.IsZero() {
 		p.recoveredSince = in.now
 	}
-	if p.recovered(in.now, p.pace.Calm) && !p.holding() {
+	if p.hasRecovered(in.now, p.pace.Calm) && !p.isHolding() {
 		p.inEpisode, p.said, p.warned, p.childless, p.chosenID = false, 0, false, false, ""
 		clear(p.skipped)
 	}
 }
 
-// recovered reports whether enough memory has been available for d.
-func (p *policy) recovered(now time.Time, d time.Duration) bool {
+// hasRecovered reports whether enough memory has been available for d.
+func (p *policy) hasRecovered(now time.Time, d time.Duration) bool {
 	return !p.recoveredSince.IsZero() && now.Sub(p.recoveredSince) >= d
 }
 
-// release returns the actions that continue what was stopped, when its time is over or memory is available again: first the run, then its
+// releaseWhenDue returns the actions that continue what was stopped, when its time is over or memory is available again: first the run, then its
 // descendants; nil for none.
-func (p *policy) release(in input, why string) []action {
+func (p *policy) releaseWhenDue(in input, why string) []action {
 	s := &p.state
 	frozen, stopped := !s.Frozen.IsZero(), len(s.Stopped) > 0
 	switch {
 	case frozen && !in.frozen: // who asks it to end wants it to get there
 		return p.releaseAll(in.now, "it was thawed for a signal")
-	case p.holding() && in.now.Sub(s.heldSince()) >= p.pace.Hold && in.now.Sub(s.Acted) >= p.pace.Pause:
+	case p.isHolding() && in.now.Sub(s.heldSince()) >= p.pace.Hold && in.now.Sub(s.Acted) >= p.pace.Pause:
 		return p.releaseAll(in.now, "held for "+p.pace.Hold.String()+"; "+why)
-	case !p.recovered(in.now, p.pace.Easy) || in.now.Sub(s.Acted) < p.pace.Pause:
+	case !p.hasRecovered(in.now, p.pace.Easy) || in.now.Sub(s.Acted) < p.pace.Pause:
 	case frozen:
 		return []action{{kind: DoThaw, reason: why}}
 	case stopped:
@@ -196,18 +198,18 @@ func (p *policy) actOnHard(in input, why string) []action {
 		return nil // soon: see wants
 	}
 	if in.ledgerErr != nil {
-		return p.warn(why + "; who holds memory cannot be read, so nothing is stopped")
+		return p.warnOnce(why + "; who holds memory cannot be read, so nothing is stopped")
 	}
-	chosen, state := p.choose(in)
+	chosen, state := p.chooseRun(in)
 	switch {
 	case state == nobodyAbove:
-		return p.warn(why + "; no run uses more than it has reserved, so nothing is stopped")
+		return p.warnOnce(why + "; no run uses more than it has reserved, so nothing is stopped")
 	case state == nobodyActs:
-		return p.warn(why + "; the runs above their reservation are not to be stopped")
+		return p.warnOnce(why + "; the runs above their reservation are not to be stopped")
 	case state == wait:
 		return nil
 	case chosen.ID != p.self:
-		p.expect(in.now, chosen)
+		p.expectAction(in.now, chosen)
 		return nil
 	}
 	p.chosenID = ""
@@ -226,8 +228,8 @@ func (p *policy) actOnHard(in input, why string) []action {
 	return give(DoStop)
 }
 
-// warn returns a warning, once in an episode; nil after that.
-func (p *policy) warn(reason string) []action {
+// warnOnce returns a warning, once in an episode; nil after that.
+func (p *policy) warnOnce(reason string) []action {
 	if p.warned {
 		return nil
 	}
@@ -246,9 +248,9 @@ const (
 	wait               // all has been done, or something was just done
 )
 
-// choose returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After any action
+// chooseRun returns the run that has to give way: the youngest run above its reservation that may be stopped and is not stopped yet. After any action
 // of any run, all wait for its effect; choice says which case it is.
-func (p *policy) choose(in input) (chosen Holder, _ choice) {
+func (p *policy) chooseRun(in input) (chosen Holder, _ choice) {
 	above, may := false, false
 	for _, h := range in.holders {
 		s := h.State
@@ -262,7 +264,7 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 			continue
 		}
 		above = true
-		if !s.Mode.acts() || p.skipped[h.ID] {
+		if !s.Mode.stopsRuns() || p.skipped[h.ID] {
 			continue
 		}
 		if p.isOverdue(in.now, h) { // its supervisor is stopped
@@ -287,8 +289,8 @@ func (p *policy) choose(in input) (chosen Holder, _ choice) {
 	return chosen, someone
 }
 
-// expect records that it is another run's turn, and marks that run to be skipped if it has not acted within Pace.Turn.
-func (p *policy) expect(now time.Time, h Holder) {
+// expectAction records that it is another run's turn, and marks that run to be skipped if it has not acted within Pace.Turn.
+func (p *policy) expectAction(now time.Time, h Holder) {
 	if p.chosenID != h.ID || !p.chosenActed.Equal(h.State.Acted) {
 		p.chosenID, p.chosenAt, p.chosenActed = h.ID, now, h.State.Acted
 		return
@@ -381,20 +383,20 @@ func (p *policy) undoAction(now time.Time, k ActionKind) State {
 	return *s
 }
 
-// nothingToTake records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen. In mode Kill
-// the run rests, so that another one gets the turn, and a warning is returned.
-func (p *policy) nothingToTake(now time.Time, reason string) []action {
+// recordNoVictim records that the run has no descendant large enough to stop or end: the whole run is the next to be frozen. In mode Kill the run
+// rests, so that another one gets the turn, and a warning is returned.
+func (p *policy) recordNoVictim(now time.Time, reason string) []action {
 	p.said = min(p.said, 1)
 	if p.state.Mode != Kill {
 		p.childless = true
 		return nil
 	}
 	p.state.Rests = now.Add(p.pace.Rest)
-	return p.warn(reason + "; it has no descendant worth ending")
+	return p.warnOnce(reason + "; it has no descendant worth ending")
 }
 
-// thawedPeer records that we let the run of a peer go.
-func (p *policy) thawedPeer(id string) {
+// recordThawed records that we let the run of a peer go.
+func (p *policy) recordThawed(id string) {
 	if k, ok := p.heldBy[id]; ok {
 		k.thawed = true
 		p.heldBy[id] = k

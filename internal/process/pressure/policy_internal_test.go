@@ -15,11 +15,11 @@ func TestManyRunsShareTheLooksAtTheLedger(t *testing.T) {
 	short := Reading{Total: limit.GiB / 4, Physical: limit.GiB / 4}
 	for runs, want := range map[int]time.Duration{0: 15 * time.Second, 15: 15 * time.Second, 16: 30 * time.Second, 40: 45 * time.Second, 100: time.Minute, 9000: time.Minute} {
 		p := newPolicy("me", Warn, lines, Pace{}.withDefaults())
-		p.step(input{now: start, reading: plenty, ledgerRead: true, holders: make([]Holder, runs)})
+		p.decide(input{now: start, reading: plenty, ledgerRead: true, holders: make([]Holder, runs)})
 		if p.wantsLedger(start.Add(want-time.Millisecond), plenty) || !p.wantsLedger(start.Add(want), plenty) {
 			t.Errorf("%d runs: not every %s", runs, want)
 		}
-		p.step(input{now: start, reading: short, ledgerRead: true, holders: make([]Holder, runs)})
+		p.decide(input{now: start, reading: short, ledgerRead: true, holders: make([]Holder, runs)})
 		if !p.wantsLedger(start.Add(DefaultLedger), short) {
 			t.Errorf("%d runs: not each second under pressure", runs)
 		}

@@ -65,6 +65,7 @@ const (
 	DefaultPeerGrace = 5 * time.Second
 )
 
+// withDefaults returns the pace with the default for each field that is 0.
 func (p Pace) withDefaults() Pace {
 	return Pace{
 		Fast: cmp.Or(p.Fast, DefaultFast), Normal: cmp.Or(p.Normal, DefaultNormal), Slow: cmp.Or(p.Slow, DefaultSlow),
@@ -154,16 +155,16 @@ func Start(o Options) (stop func()) {
 	w := &watch{Options: o, policy: newPolicy(o.Self, o.Mode, o.Lines, o.Pace.withDefaults())}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { w.loop(ctx) })
+	wg.Go(func() { w.lookUntil(ctx) })
 	return func() {
 		cancel()
 		wg.Wait()
 	}
 }
 
-// loop looks until ctx ends, and then continues everything that is stopped. The first look comes after a pause, so that a run of a moment
-// costs nothing.
-func (w *watch) loop(ctx context.Context) {
+// lookUntil looks until ctx ends, and then continues everything that is stopped. The first look comes after a pause, so that a run of a moment costs
+// nothing.
+func (w *watch) lookUntil(ctx context.Context) {
 	t := time.NewTimer(w.policy.pace.Fast) // a run of a moment costs nothing
 	defer t.Stop()
 	for {
@@ -184,7 +185,7 @@ func (w *watch) loop(ctx context.Context) {
 func (w *watch) look(ctx context.Context) time.Duration {
 	r, err := w.Read()
 	if err != nil {
-		if !w.policy.holding() {
+		if !w.policy.isHolding() {
 			return w.policy.pace.Slow
 		}
 		r = Reading{Total: w.Lines.Soft, Physical: w.Lines.Soft} // what is held goes on by its time
@@ -192,12 +193,12 @@ func (w *watch) look(ctx context.Context) time.Duration {
 	in := input{now: time.Now(), reading: r, frozen: w.Run.Frozen()}
 	if w.policy.wantsLedger(in.now, in.reading) {
 		in.ledgerRead = true
-		in.holders, in.ledgerErr = w.holders(ctx)
+		in.holders, in.ledgerErr = w.readHolders(ctx)
 	}
 	if ctx.Err() != nil {
 		return 0
 	}
-	for _, a := range w.policy.step(in) {
+	for _, a := range w.policy.decide(in) {
 		w.carryOut(a)
 	}
 	return w.policy.nextPause()
@@ -205,8 +206,8 @@ func (w *watch) look(ctx context.Context) time.Duration {
 
 var errNoLedger = errors.New("there is no ledger")
 
-// holders reads the ledger, for at most ledgerWait.
-func (w *watch) holders(ctx context.Context) ([]Holder, error) {
+// readHolders reads the ledger, for at most ledgerWait.
+func (w *watch) readHolders(ctx context.Context) ([]Holder, error) {
 	if w.Peers == nil {
 		return nil, errNoLedger
 	}
@@ -234,21 +235,21 @@ func (w *watch) carryOut(a action) {
 		} else {
 			w.policy.undoAction(time.Now(), DoThaw)
 		}
-		w.note(a, Child{}, err)
+		w.reportEvent(a, Child{}, err)
 	case DoContinue:
 		for _, c := range w.policy.state.Stopped {
-			w.note(a, c, w.Run.ContinueChild(c))
+			w.reportEvent(a, c, w.Run.ContinueChild(c))
 		}
 		// One that could not be continued is no longer ours to signal.
 		_ = w.publish(w.policy.recordAction(time.Now(), DoContinue, Child{}))
 	case DoThawPeer:
 		err := w.Peers.Thaw(a.peer)
 		if err == nil {
-			w.policy.thawedPeer(a.peer.ID)
+			w.policy.recordThawed(a.peer.ID)
 		}
-		w.note(a, Child{}, err)
+		w.reportEvent(a, Child{}, err)
 	case DoWarn:
-		w.note(a, Child{}, nil)
+		w.reportEvent(a, Child{}, nil)
 	}
 }
 
@@ -256,7 +257,7 @@ func (w *watch) carryOut(a action) {
 func (w *watch) takeChild(a action) {
 	c, ok := w.Run.LargestChild()
 	if !ok || c.Bytes < LeastVictim {
-		for _, next := range w.policy.nothingToTake(time.Now(), a.reason) {
+		for _, next := range w.policy.recordNoVictim(time.Now(), a.reason) {
 			w.carryOut(next)
 		}
 		return
@@ -289,10 +290,11 @@ func (w *watch) finishStop(a action, c Child, err error) {
 	if err != nil {
 		_ = w.publish(w.policy.undoAction(time.Now(), a.kind))
 	}
-	w.note(a, c, err)
+	w.reportEvent(a, c, err)
 }
 
-func (w *watch) note(a action, c Child, err error) {
+// reportEvent hands an action to Note, if that is set; err says why it could not be done.
+func (w *watch) reportEvent(a action, c Child, err error) {
 	if w.Note != nil {
 		w.Note(Event{Kind: a.kind, Child: c, Peer: a.peer.ID, Reason: a.reason, Say: a.say, Err: err})
 	}
@@ -309,8 +311,8 @@ const (
 	Kill   Mode = "kill"
 )
 
-// acts reports whether a run in this mode is stopped or ended in part when it is its turn.
-func (m Mode) acts() bool { return m == Freeze || m == Kill }
+// stopsRuns reports whether a run in this mode is stopped or ended in part when it is its turn.
+func (m Mode) stopsRuns() bool { return m == Freeze || m == Kill }
 
 // Child is a descendant of a run's command.
 type Child struct {

@@ -364,19 +364,19 @@ func TestLinesAreDerivedFromMinFree(t *testing.T) {
 		{"nothing known", 0, 0, 2},
 	} {
 		l := LinesFor(c.minFree, c.cap)
-		if l.Soft != c.soft || l.Hard != c.soft/2 || l.Hard < 1 || l.relaxed() < l.Soft {
+		if l.Soft != c.soft || l.Hard != c.soft/2 || l.Hard < 1 || l.relaxedLine() < l.Soft {
 			t.Errorf("%s: got %+v, want soft %d", c.name, l, c.soft)
 		}
 	}
 	levels := []level{}
 	for _, total := range []limit.Bytes{300 * mib, 700 * mib, gib, 4 * gib, 12 * gib} {
-		l, _ := testLines.levelOf(Reading{Total: total, Physical: total})
+		l, _ := testLines.findLevel(Reading{Total: total, Physical: total})
 		levels = append(levels, l)
 	}
 	if !slices.Equal(levels, []level{hard, soft, near, normal, plenty}) {
 		t.Errorf("levels %v", levels)
 	}
-	if _, why := testLines.levelOf(Reading{Total: 300 * mib, BoundBy: "/pod", IOStall: 63}); !strings.Contains(why, "in /pod") || !strings.Contains(why, "63 %") {
+	if _, why := testLines.findLevel(Reading{Total: 300 * mib, BoundBy: "/pod", IOStall: 63}); !strings.Contains(why, "in /pod") || !strings.Contains(why, "63 %") {
 		t.Errorf("reason %q", why)
 	}
 }

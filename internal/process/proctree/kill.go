@@ -51,12 +51,12 @@ func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) 
 	if err := k.rescan(); err != nil {
 		return nil, err
 	}
-	empty := func() bool { return len(k.alive) == 0 && k.tree.settled() }
+	empty := func() bool { return len(k.alive) == 0 && k.tree.isSettled() }
 	if o.Grace > 0 && !empty() {
 		for _, p := range k.alive {
-			k.signal(p, syscall.SIGTERM)
+			k.trySignal(p, syscall.SIGTERM)
 			if canStop && (p.State == 'T' || p.State == 't') {
-				k.signal(p, sigCont)
+				k.trySignal(p, sigCont)
 			}
 		}
 		grace, cancel := context.WithTimeout(ctx, o.Grace)
@@ -76,7 +76,7 @@ func (t *Tree) KillTree(ctx context.Context, o KillOptions) ([]Leftover, error) 
 	if err := k.waitUntilEmpty(deadline); err != nil {
 		return k.found, err
 	}
-	return k.found, k.survivors()
+	return k.found, k.survivorsError()
 }
 
 // killing is one KillTree under way.
@@ -97,10 +97,10 @@ const settleScans = 4
 func (k *killing) rescan() error {
 	for range settleScans {
 		var err error
-		if k.alive, err = k.tree.living(k.spareRoot); err != nil {
+		if k.alive, err = k.tree.scanLiving(k.spareRoot); err != nil {
 			return err
 		}
-		if len(k.alive) > 0 || k.tree.settled() {
+		if len(k.alive) > 0 || k.tree.isSettled() {
 			break
 		}
 	}
@@ -110,10 +110,10 @@ func (k *killing) rescan() error {
 		}
 	}
 	for _, p := range k.alive {
-		i, ok := k.index[p.id()]
+		i, ok := k.index[p.identity()]
 		if !ok && len(k.found) < maxReport {
 			i, ok = len(k.found), true
-			k.index[p.id()] = i
+			k.index[p.identity()] = i
 			k.found = append(k.found, Leftover{Process: p})
 		}
 		if ok {
@@ -132,8 +132,8 @@ func (k *killing) waitUntilEmpty(ctx context.Context) error {
 	for {
 		if k.killing {
 			for _, p := range k.alive {
-				if k.signal(p, syscall.SIGKILL) {
-					if i, ok := k.index[p.id()]; ok {
+				if k.trySignal(p, syscall.SIGKILL) {
+					if i, ok := k.index[p.identity()]; ok {
 						k.found[i].Fate = Killed
 					}
 				}
@@ -147,7 +147,7 @@ func (k *killing) waitUntilEmpty(ctx context.Context) error {
 		case <-timer.C:
 		}
 		wait = min(wait*2, longWait)
-		if err := k.rescan(); err != nil || len(k.alive) == 0 && k.tree.settled() {
+		if err := k.rescan(); err != nil || len(k.alive) == 0 && k.tree.isSettled() {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func (k *killing) stopAll() {
 			if groups[p.PGID] {
 				continue
 			}
-			if k.signal(p, sigStop) && !k.spareRoot && k.tree.ownsGroup(p.PGID) {
+			if k.trySignal(p, sigStop) && !k.spareRoot && k.tree.ownsGroup(p.PGID) {
 				// p is stopped and keeps the group's number from being given out again.
 				stopGroup(p.PGID)
 				groups[p.PGID] = true
@@ -182,7 +182,7 @@ func (k *killing) stopAll() {
 		if err != nil {
 			return
 		}
-		if fresh = changes.Appeared; !k.tree.settled() {
+		if fresh = changes.Appeared; !k.tree.isSettled() {
 			quiet = 0
 			runtime.Gosched()
 		}
@@ -192,8 +192,8 @@ func (k *killing) stopAll() {
 	}
 }
 
-// signal sends sig to p and reports whether that worked.
-func (k *killing) signal(p Process, sig syscall.Signal) bool {
+// trySignal sends sig to p and reports whether that worked. It keeps the error, unless that says that the process is gone.
+func (k *killing) trySignal(p Process, sig syscall.Signal) bool {
 	err := Signal(p, sig)
 	if err != nil && !isGone(err) {
 		k.lastError = err
@@ -205,17 +205,17 @@ func (k *killing) signal(p Process, sig syscall.Signal) bool {
 // origin had started and ended during each look: some may belong to the tree.
 var ErrUnsettled = errors.New("processes start and end faster than they can be asked whose they are; some may be left")
 
-// survivors returns an error that names the processes still alive, or wraps [ErrUnsettled]; nil when nobody is left.
-func (k *killing) survivors() error {
+// survivorsError returns an error that names the processes still alive, or wraps [ErrUnsettled]; nil when nobody is left.
+func (k *killing) survivorsError() error {
 	if len(k.alive) == 0 {
-		if !k.tree.settled() {
+		if !k.tree.isSettled() {
 			return fmt.Errorf("proctree: end the tree of process %d: %w", k.tree.o.Root, ErrUnsettled)
 		}
 		return nil
 	}
 	names := make([]string, 0, 8)
 	for _, p := range k.alive {
-		if i, ok := k.index[p.id()]; ok {
+		if i, ok := k.index[p.identity()]; ok {
 			k.found[i].Fate = Survived
 		}
 		if len(names) < cap(names) {

@@ -41,11 +41,11 @@ func (t *Tree) measureLocked() Usage {
 		}
 		if pages.resident == 0 {
 			m.private, m.resident = 0, 0
-			if !t.measureEmpty(m, &pages) {
+			if !t.measureByThreads(m, &pages) {
 				continue
 			}
 		}
-		m.private = limit.Bytes(pages.private()) * t.pageSize
+		m.private = limit.Bytes(pages.privatePages()) * t.pageSize
 		m.resident = limit.Bytes(pages.resident) * t.pageSize
 		t.data = max(t.data, limit.Bytes(pages.data)*t.pageSize)
 		u.Processes++
@@ -106,6 +106,7 @@ func (t *Tree) readStatm(m *member) (statm, bool) {
 	}
 }
 
+// closeStatm closes the statm file of a member, if it is kept open.
 func (t *Tree) closeStatm(m *member) {
 	if m.statm >= 0 {
 		unix.Close(m.statm)
@@ -114,13 +115,13 @@ func (t *Tree) closeStatm(m *member) {
 	}
 }
 
-// measureEmpty handles a member without resident memory: a zombie, or a process whose first thread has ended before the others, whose
-// memory only its other threads show. It reports whether pages now holds that memory.
-func (t *Tree) measureEmpty(m *member, pages *statm) bool {
+// measureByThreads measures a member without resident memory: a zombie, or a process whose first thread has ended before the others, whose memory
+// only its other threads show. It reports whether pages now holds that memory.
+func (t *Tree) measureByThreads(m *member, pages *statm) bool {
 	if m.Process.Zombie() {
 		return false
 	}
-	if !t.refresh(m) || m.State != 'Z' || m.Threads < 2 {
+	if !t.reread(m) || m.State != 'Z' || m.Threads < 2 {
 		return false
 	}
 	dir, err := t.open(m.PID, "task")
@@ -153,7 +154,7 @@ func (t *Tree) readHighWater(m *member) {
 	if err != nil {
 		return
 	}
-	if hwm, ok := kilobytes(t.buf[:n], "VmHWM"); ok {
+	if hwm, ok := parseKilobytes(t.buf[:n], "VmHWM"); ok {
 		m.hwmRead = true
 		t.highWater = max(t.highWater, hwm)
 	}
@@ -219,7 +220,7 @@ func (t *Tree) Largest(excludeRoot bool) (p Process, held limit.Bytes, ok bool) 
 	if largest == nil {
 		return Process{}, 0, false
 	}
-	t.refresh(largest)
+	t.reread(largest)
 	return largest.Process, largest.private, true
 }
 
@@ -234,7 +235,7 @@ func (t *Tree) EachHeld(take func(name string, held limit.Bytes) bool) {
 		}
 		if m.private > 2*m.named {
 			m.named = m.private
-			t.refresh(m)
+			t.reread(m)
 		}
 		if !take(m.Name, m.private) {
 			return

@@ -182,8 +182,8 @@ func TestSignalNeverHitsAReusedNumber(t *testing.T) {
 		t.Error("a zombie counts as alive")
 	}
 	c.Wait()
-	if _, err := StartTime(p.PID); !errors.Is(err, ErrGone) {
-		t.Errorf("start time of a process that ended: %v, want ErrGone", err)
+	if _, err := Lookup(p.PID); !errors.Is(err, ErrGone) || StartTime(p.PID) != 0 {
+		t.Errorf("a process that ended: %v, want ErrGone; started at %d, want 0", err, StartTime(p.PID))
 	}
 	if err := Signal(p, 0); !errors.Is(err, ErrGone) {
 		t.Errorf("signal to a process that ended: %v, want ErrGone", err)

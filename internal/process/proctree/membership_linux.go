@@ -43,7 +43,7 @@ func (t *Tree) settleCandidate(c *candidate) {
 				c.inode, e.inode = 0, 0
 				t.undecided++
 			}
-		} else if (c.ending || c.Zombie()) && t.mayBeOurs(c.Process) {
+		} else if (c.ending || c.Zombie()) && t.mayBelong(c.Process) {
 			t.undecided++ // it may have forked after the listing
 		}
 		if len(t.known) >= maxKnown+len(t.members) && t.known[c.PID] == nil {
@@ -65,9 +65,9 @@ func (t *Tree) settleCandidate(c *candidate) {
 	t.known[c.PID] = e
 }
 
-// mayBeOurs reports whether a process that has no environment any more, because it is ending or a zombie, may have belonged to the tree: its parent
+// mayBelong reports whether a process that has no environment any more, because it is ending or a zombie, may have belonged to the tree: its parent
 // is not known to be outside.
-func (t *Tree) mayBeOurs(p Process) bool {
+func (t *Tree) mayBelong(p Process) bool {
 	if p.Start < t.since {
 		return false
 	}
@@ -173,5 +173,5 @@ func (t *Tree) searchEnviron(pid int) (yes, sure bool) {
 		}
 		offset += int64(n)
 	}
-	return search.done(), offset > 0
+	return search.endsWithCookie(), offset > 0
 }

@@ -67,8 +67,9 @@ func OOMScoreAs(pid, model int) error {
 	return nil
 }
 
+// oomError returns an error about an OOM score that could not be changed; it wraps [ErrGone] if the process has ended.
 func oomError(pid int, err error) error {
-	if goneError(err) {
+	if isGoneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	return fmt.Errorf("change the OOM score of process %d: %w", pid, err)

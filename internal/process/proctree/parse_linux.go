@@ -23,7 +23,7 @@ func parseStat(b []byte) (Process, error) {
 	if open < 1 || end < open {
 		return p, fmt.Errorf("%w: stat %.64q has no name in parentheses", errFormat, string(b))
 	}
-	pid, rest, ok := number(b[:open])
+	pid, rest, ok := parseNumber(b[:open])
 	if !ok || len(bytes.TrimSpace(rest)) != 0 || pid > math.MaxInt32 {
 		return p, fmt.Errorf("%w: stat %.64q does not begin with a pid", errFormat, string(b))
 	}
@@ -37,7 +37,7 @@ func parseStat(b []byte) (Process, error) {
 	b = b[1:]
 	// Fields are counted from 1 as in the manual page; the state was number 3.
 	for field := 4; field <= 22; field++ {
-		value, rest, ok := number(b)
+		value, rest, ok := parseNumber(b)
 		if !ok {
 			return p, fmt.Errorf("%w: stat of %d has no number in field %d", errFormat, p.PID, field)
 		}
@@ -78,9 +78,9 @@ const (
 	maxTicks  = math.MaxInt64 / 4 / uint64(clockTick)
 )
 
-// number reads one decimal number after blanks. A negative number (priorities, a missing
-// terminal) is read as 0. ok is false when there is none or it exceeds 64 bits.
-func number(b []byte) (value uint64, rest []byte, ok bool) {
+// parseNumber reads one decimal number after blanks. A negative number (priorities, a missing terminal) is read as 0. ok is false when there is none
+// or it exceeds 64 bits.
+func parseNumber(b []byte) (value uint64, rest []byte, ok bool) {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
 	}
@@ -109,8 +109,8 @@ func number(b []byte) (value uint64, rest []byte, ok bool) {
 // statm is the content of /proc/PID/statm, in pages.
 type statm struct{ resident, shared, data uint64 }
 
-// private returns the memory that is resident and not shared with a file or tmpfs, in pages.
-func (s statm) private() uint64 { return s.resident - min(s.resident, s.shared) }
+// privatePages returns the number of pages that are resident and not shared with a file or tmpfs.
+func (s statm) privatePages() uint64 { return s.resident - min(s.resident, s.shared) }
 
 // parseStatm reads "size resident shared text lib data dt" (proc_pid_statm(5)). It does not allocate
 // when it succeeds.
@@ -119,7 +119,7 @@ func parseStatm(b []byte) (statm, error) {
 	rest := b
 	for i := range fields {
 		var ok bool
-		if fields[i], rest, ok = number(rest); !ok || fields[i] > maxPages {
+		if fields[i], rest, ok = parseNumber(rest); !ok || fields[i] > maxPages {
 			return statm{}, fmt.Errorf("%w: statm %.64q", errFormat, string(b))
 		}
 	}
@@ -130,10 +130,9 @@ func parseStatm(b []byte) (statm, error) {
 // tree's figure negative.
 const maxPages = 1 << 34
 
-// kilobytes reads the value of "Name:   123 kB" from a file of such lines
-// (proc_pid_status(5), proc_pid_smaps(5)). ok is false when there is no such line, when
-// it is no number, or when it exceeds the largest memory that addresses can name.
-func kilobytes(b []byte, name string) (limit.Bytes, bool) {
+// parseKilobytes reads the value of "Name: 123 kB" from a file of such lines (proc_pid_status(5), proc_pid_smaps(5)). ok is false when there is no
+// such line, when it is no number, or when it exceeds the largest memory that addresses can name.
+func parseKilobytes(b []byte, name string) (limit.Bytes, bool) {
 	for len(b) > 0 {
 		line := b
 		if end := bytes.IndexByte(b, '\n'); end >= 0 {
@@ -144,7 +143,7 @@ func kilobytes(b []byte, name string) (limit.Bytes, bool) {
 		if len(line) <= len(name) || line[len(name)] != ':' || string(line[:len(name)]) != name {
 			continue
 		}
-		value, rest, ok := number(line[len(name)+1:])
+		value, rest, ok := parseNumber(line[len(name)+1:])
 		if !ok || value > 1<<47 || string(bytes.TrimSpace(rest)) != "kB" {
 			return 0, false
 		}
@@ -161,19 +160,19 @@ type rollup struct{ rss, anon, file, shmem, swap limit.Bytes }
 // before, the private part counts as anonymous and the rest of Pss as file.
 func parseRollup(b []byte) (rollup, error) {
 	var r rollup
-	pss, ok := kilobytes(b, "Pss")
+	pss, ok := parseKilobytes(b, "Pss")
 	if !ok {
 		return r, fmt.Errorf("%w: smaps_rollup %.64q has no Pss", errFormat, b)
 	}
 	r.rss = pss
-	r.swap, _ = kilobytes(b, "SwapPss")
+	r.swap, _ = parseKilobytes(b, "SwapPss")
 	var split bool
-	if r.anon, split = kilobytes(b, "Pss_Anon"); split {
-		r.file, _ = kilobytes(b, "Pss_File")
-		r.shmem, _ = kilobytes(b, "Pss_Shmem")
+	if r.anon, split = parseKilobytes(b, "Pss_Anon"); split {
+		r.file, _ = parseKilobytes(b, "Pss_File")
+		r.shmem, _ = parseKilobytes(b, "Pss_Shmem")
 		return r, nil
 	}
-	dirty, _ := kilobytes(b, "Private_Dirty")
+	dirty, _ := parseKilobytes(b, "Private_Dirty")
 	r.anon = min(dirty, pss)
 	r.file = pss - r.anon
 	return r, nil
@@ -193,7 +192,7 @@ func (s *cookieSearch) feed(piece []byte) bool {
 	for _, c := range piece {
 		switch {
 		case c == 0:
-			if s.done() {
+			if s.endsWithCookie() {
 				return true
 			}
 			s.matched, s.failed = 0, false
@@ -207,7 +206,7 @@ func (s *cookieSearch) feed(piece []byte) bool {
 	return false
 }
 
-// done reports whether the entry under way equals the cookie.
-func (s *cookieSearch) done() bool {
+// endsWithCookie reports whether the entry under way equals the cookie; it is asked at the end of the environment.
+func (s *cookieSearch) endsWithCookie() bool {
 	return !s.failed && s.matched == len(s.cookie) && s.matched > 0
 }

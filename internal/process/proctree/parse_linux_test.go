@@ -111,10 +111,10 @@ func FuzzSizes(f *testing.F) {
 		f.Add(own(f, name))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if s, err := parseStatm(b); err == nil && (s.private() > s.resident || limit.Bytes(s.resident)*65536 < 0) {
+		if s, err := parseStatm(b); err == nil && (s.privatePages() > s.resident || limit.Bytes(s.resident)*65536 < 0) {
 			t.Errorf("statm %q: %+v", b, s)
 		}
-		if v, ok := kilobytes(b, "VmHWM"); ok && v < 0 {
+		if v, ok := parseKilobytes(b, "VmHWM"); ok && v < 0 {
 			t.Errorf("status %q: %d", b, v)
 		}
 		if r, err := parseRollup(b); err == nil && (min(r.rss, r.anon, r.file, r.shmem, r.swap) < 0) {
@@ -129,7 +129,7 @@ func FuzzCookie(f *testing.F) {
 	f.Fuzz(func(t *testing.T, environ []byte, cut int) {
 		search := cookieSearch{cookie: cookie}
 		cut = max(0, min(cut, len(environ)))
-		got := search.feed(environ[:cut]) || search.feed(environ[cut:]) || search.done()
+		got := search.feed(environ[:cut]) || search.feed(environ[cut:]) || search.endsWithCookie()
 		want := slices.Contains(strings.Split(string(environ), "\x00"), cookie)
 		if got != want {
 			t.Errorf("environment %q, cut at %d: found %v, want %v", environ, cut, got, want)

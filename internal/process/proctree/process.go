@@ -57,10 +57,32 @@ func (p Process) Zombie() bool {
 	return (p.State == 'Z' || p.State == 'X') && p.Threads <= 1
 }
 
+// StartTime returns the start time of the process with this PID, as in [Process.Start]; 0 if it has gone or cannot be read.
+func StartTime(pid int) uint64 {
+	p, err := Lookup(pid)
+	if err != nil {
+		return 0
+	}
+	return p.Start
+}
+
+// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
+func Alive(pid int, start uint64) bool {
+	p, err := Lookup(pid)
+	return err == nil && p.Start == start && !p.Zombie()
+}
+
+// Name returns the command name of a process; "" when there is none.
+func Name(pid int) string {
+	p, _ := Lookup(pid)
+	return p.Name
+}
+
 // String returns the pid and the name of p for messages: `123 (node)`.
 func (p Process) String() string { return fmt.Sprintf("%d (%s)", p.PID, p.Name) }
 
-func (p Process) id() identity { return identity{p.PID, p.Start} }
+// identity returns the numbers that tell the process from a later one with the same PID.
+func (p Process) identity() identity { return identity{p.PID, p.Start} }
 
 type identity struct {
 	pid   int
@@ -186,6 +208,16 @@ type Counters struct {
 	OpenFiles int
 }
 
+// Counters returns the counts so far.
+func (t *Tree) Counters() Counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counters
+}
+
+// isRoot reports whether p is the process the tree grows from.
+func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.identity() == t.root }
+
 // Fate is the end of a leftover.
 type Fate string
 
@@ -243,6 +275,8 @@ func (r *pidRing) add(pid int) (forgot bool) {
 	return forgot
 }
 
+// has reports whether a pid is among the last that ended.
 func (r *pidRing) has(pid int) bool { _, ok := r.set[pid]; return ok }
 
+// remove takes a pid out, because another process has it now.
 func (r *pidRing) remove(pid int) { delete(r.set, pid) }

@@ -50,7 +50,7 @@ func (t *Tree) scanLocked() (Changes, error) {
 	added := 0
 	if len(t.fresh) > 0 {
 		before := len(t.members)
-		added = t.identify(&changes)
+		added = t.readFresh(&changes)
 		changes.Appeared = slices.Grow(changes.Appeared, len(t.members)-before)
 		for _, m := range t.members[before:] { // drop leaves the list as it is
 			changes.Appeared = append(changes.Appeared, m.Process)
@@ -136,14 +136,14 @@ func (t *Tree) rereadNewMembers() {
 	for i, m := range t.recheck {
 		t.recheck[i] = nil
 		if !m.gone {
-			t.refresh(m)
+			t.reread(m)
 		}
 	}
 	t.recheck = t.recheck[:0]
 }
 
-// refresh reads m again and reports whether it is still the same process; when not, m stays as it was.
-func (t *Tree) refresh(m *member) bool {
+// reread reads m again and reports whether it is still the same process; when not, m stays as it was.
+func (t *Tree) reread(m *member) bool {
 	p, err := t.readStat(m.PID)
 	if err != nil || p.Start != m.Start {
 		return false
@@ -155,9 +155,9 @@ func (t *Tree) refresh(m *member) bool {
 	return true
 }
 
-// identify reads the stat files of the fresh processes and decides which of them are members. It returns how many entries it added to, or
-// confirmed in, t.known for this scan.
-func (t *Tree) identify(changes *Changes) (added int) {
+// readFresh reads the stat files of the fresh processes and decides which of them are members. It returns how many entries it added to, or confirmed
+// in, t.known for this scan.
+func (t *Tree) readFresh(changes *Changes) (added int) {
 	clear(t.pending)
 	if most := 256; len(t.fresh) > cap(t.candidates) && cap(t.candidates) < most {
 		t.candidates = make([]candidate, 0, min(len(t.fresh)+len(t.fresh)/2+8, most))

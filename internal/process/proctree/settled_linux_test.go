@@ -10,14 +10,14 @@ import (
 // living looks once, in a recorded table, and returns the numbers of who is alive.
 func living(t *testing.T, tree *Tree) (alive []int, settled bool) {
 	t.Helper()
-	list, err := tree.living(false)
+	list, err := tree.scanLiving(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range list {
 		alive = append(alive, p.PID)
 	}
-	return alive, tree.settled()
+	return alive, tree.isSettled()
 }
 
 // Each of these processes forks after the listing and then ends, so that one look finds nobody
@@ -59,7 +59,7 @@ func TestALookIsNotTrustedWhenSomebodyDiedDuringIt(t *testing.T) {
 					t.Fatalf("%v alive in a tree that has ended", alive)
 				}
 			}
-			if !tree.settled() {
+			if !tree.isSettled() {
 				t.Fatal("a tree that has ended is not settled")
 			}
 			prepare(x, &tree.o)

@@ -33,8 +33,8 @@ func Signal(p Process, sig syscall.Signal) error {
 		return fmt.Errorf("signal %v to process %d: refused, it is init or this process", sig, p.PID)
 	}
 	same := func() error {
-		start, err := StartTime(p.PID)
-		if err == nil && start != p.Start {
+		now, err := Lookup(p.PID)
+		if err == nil && now.Start != p.Start {
 			err = fmt.Errorf("process %d: %w, its number belongs to another one now", p.PID, ErrGone)
 		}
 		return err
@@ -81,18 +81,6 @@ func Lookup(pid int) (Process, error) {
 	return parseStat(b)
 }
 
-// StartTime returns the start time of the process with this PID, as in [Process.Start].
-func StartTime(pid int) (uint64, error) {
-	p, err := Lookup(pid)
-	return p.Start, err
-}
-
-// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
-func Alive(pid int, start uint64) bool {
-	p, err := Lookup(pid)
-	return err == nil && p.Start == start && !p.Zombie()
-}
-
 // Dying reports whether a process is about to end: its exit has begun, or a SIGKILL is pending for it. It is false for one that has gone.
 func Dying(pid int) bool {
 	p, err := Lookup(pid)
@@ -118,26 +106,22 @@ func killPending(status []byte) bool {
 	return false
 }
 
-// Name returns the command name of a process; "" when there is none.
-func Name(pid int) string {
-	p, _ := Lookup(pid)
-	return p.Name
-}
-
+// readProc reads a small file of a process in /proc. The error wraps [ErrGone] if the process has ended.
 func readProc(pid int, name string) ([]byte, error) {
 	b, err := sysfile.Read(filepath.Join("/proc", strconv.Itoa(pid), name), sysfile.Small)
 	return b, procError(pid, err)
 }
 
+// procError returns err, or an [ErrGone] if err says that the process has ended.
 func procError(pid int, err error) error {
-	if goneError(err) {
+	if isGoneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	return err
 }
 
-// goneError reports whether a failed access in /proc says that the process has ended.
-func goneError(err error) bool {
+// isGoneError reports whether a failed access in /proc says that the process has ended.
+func isGoneError(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH)
 }
 
@@ -152,7 +136,7 @@ func PrivatePages(pid int) int64 {
 	if err != nil {
 		return 0
 	}
-	return int64(pages.private())
+	return int64(pages.privatePages())
 }
 
 // HighWater returns the highest resident size in bytes that the memory of a process has had; 0 when it cannot be told.
@@ -162,7 +146,7 @@ func HighWater(pid int) limit.Bytes {
 	if err != nil {
 		return 0
 	}
-	bytes, _ := kilobytes(b, "VmHWM")
+	bytes, _ := parseKilobytes(b, "VmHWM")
 	return bytes
 }
 
@@ -174,8 +158,8 @@ func (t *Tree) ownsGroup(pgid int) bool {
 	return t.o.Exclude == nil && pgid > 1 && t.ledByMember(pgid) && pgid != unix.Getpgrp()
 }
 
-// settled reports whether the last scan could decide about every process that it met.
-func (t *Tree) settled() bool {
+// isSettled reports whether the last scan could decide about every process that it met.
+func (t *Tree) isSettled() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.undecided == 0

@@ -21,21 +21,21 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// snapshot returns all processes, by one call of sysctl.
-func snapshot() ([]Process, error) {
+// listProcesses returns all processes, by one call of sysctl.
+func listProcesses() ([]Process, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Process, 0, len(all))
 	for i := range all {
-		out = append(out, processOf(&all[i]))
+		out = append(out, newProcess(&all[i]))
 	}
 	return out, nil
 }
 
-// processOf returns a process from the kernel's description of it. Its CPU time is -1, not known.
-func processOf(k *unix.KinfoProc) Process {
+// newProcess returns a process from the kernel's description of it. Its CPU time is -1, not known.
+func newProcess(k *unix.KinfoProc) Process {
 	p := Process{
 		CPU: -1, // not in this structure
 		PID: int(k.Proc.P_pid), PPID: int(k.Eproc.Ppid), PGID: int(k.Eproc.Pgid),
@@ -70,7 +70,7 @@ func Lookup(pid int) (Process, error) {
 	if err != nil || int(k.Proc.P_pid) != pid {
 		return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
-	return processOf(k), nil
+	return newProcess(k), nil
 }
 
 // rusageInfo is struct rusage_info_v0 of sys/resource.h.
@@ -81,9 +81,9 @@ type rusageInfo struct {
 	startAbs, exitAbs                     uint64
 }
 
-// memoryOf returns the physical footprint, which includes what the kernel compressed, and the resident size of a process. It makes the
+// readMemory returns the physical footprint, which includes what the kernel compressed, and the resident size of a process. It makes the
 // system call under proc_pid_rusage(3): call 9, PROC_INFO_CALL_PIDRUSAGE, flavour 0, RUSAGE_INFO_V0. Only one's own processes answer.
-func memoryOf(p Process) (private, resident limit.Bytes, err error) {
+func readMemory(p Process) (private, resident limit.Bytes, err error) {
 	var info rusageInfo
 	const procInfo = 336 // SYS_proc_info of sys/syscall.h; there is no wrapper without cgo
 	_, _, errno := unix.Syscall6(procInfo, 9, uintptr(p.PID), 0, 0,
@@ -119,7 +119,7 @@ func Signal(p Process, sig syscall.Signal) error {
 
 // Private returns the physical footprint of one process in bytes; 0 when it is not known.
 func Private(pid int) limit.Bytes {
-	private, _, err := memoryOf(Process{PID: pid})
+	private, _, err := readMemory(Process{PID: pid})
 	if err != nil {
 		return 0
 	}

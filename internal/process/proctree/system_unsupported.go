@@ -20,9 +20,9 @@ const (
 
 var errSystem = fmt.Errorf("watching processes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 
-func snapshot() ([]Process, error) { return nil, errSystem }
+func listProcesses() ([]Process, error) { return nil, errSystem }
 
-func memoryOf(Process) (private, resident limit.Bytes, err error) { return 0, 0, errSystem }
+func readMemory(Process) (private, resident limit.Bytes, err error) { return 0, 0, errSystem }
 
 // Lookup returns an error: the system is not supported.
 func Lookup(int) (Process, error) { return Process{}, errSystem }

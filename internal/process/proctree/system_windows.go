@@ -22,20 +22,20 @@ const (
 	sigCont = syscall.Signal(0)
 )
 
-// snapshot lists all processes. Those that do not let themselves be opened have start
+// listProcesses lists all processes. Those that do not let themselves be opened have start
 // time 0, and so are never younger than the root.
-func snapshot() ([]Process, error) {
+func listProcesses() ([]Process, error) {
 	var out []Process
-	err := each(func(p Process) bool {
-		p.Start, _ = startOf(p.PID)
+	err := eachProcess(func(p Process) bool {
+		p.Start, _ = readStart(p.PID)
 		out = append(out, p)
 		return true
 	})
 	return out, err
 }
 
-// each calls yield with every process, without its start time, until it returns false.
-func each(yield func(Process) bool) error {
+// eachProcess calls yield with every process, without its start time, until it returns false.
+func eachProcess(yield func(Process) bool) error {
 	handle, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func each(yield func(Process) bool) error {
 	return nil
 }
 
-// startOf returns when a process was created, or an error if this process may not open it.
-func startOf(pid int) (uint64, error) {
+// readStart returns when a process was created, or an error if this process may not open it.
+func readStart(pid int) (uint64, error) {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
 		return 0, err
@@ -82,12 +82,12 @@ func creationTime(handle windows.Handle) (uint64, error) {
 
 // Lookup returns the process that has this PID now. The error wraps [ErrGone] when there is none.
 func Lookup(pid int) (Process, error) {
-	start, err := startOf(pid)
+	start, err := readStart(pid)
 	if err != nil || start == 0 {
 		return Process{}, fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	found := Process{}
-	err = each(func(p Process) bool {
+	err = eachProcess(func(p Process) bool {
 		if p.PID == pid {
 			found = p
 		}
@@ -114,9 +114,9 @@ type memoryCounters struct {
 	pagefileUsage, peakPagefileUsage, privateCommit uintptr
 }
 
-// memoryOf returns the private commit charge, which a job's limit counts, and the
+// readMemory returns the private commit charge, which a job's limit counts, and the
 // working set.
-func memoryOf(p Process) (private, resident limit.Bytes, err error) {
+func readMemory(p Process) (private, resident limit.Bytes, err error) {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(p.PID))
 	if err != nil {
 		return 0, 0, err
@@ -166,11 +166,11 @@ func Signal(p Process, sig syscall.Signal) error {
 
 // Private returns the private commit charge of one process in bytes; 0 when it is not known.
 func Private(pid int) limit.Bytes {
-	start, err := startOf(pid)
+	start, err := readStart(pid)
 	if err != nil {
 		return 0
 	}
-	private, _, err := memoryOf(Process{PID: pid, Start: start})
+	private, _, err := readMemory(Process{PID: pid, Start: start})
 	if err != nil {
 		return 0
 	}

@@ -141,7 +141,7 @@ func New(o Options) (*Tree, error) {
 	t.root = identity{pid: o.Root}
 	if o.Root > 0 {
 		if p, err := t.readStat(o.Root); err == nil {
-			t.root = p.id()
+			t.root = p.identity()
 			if t.since == 0 {
 				t.since = p.Start
 			}
@@ -207,14 +207,7 @@ func (t *Tree) Contains(pid int) bool {
 	return e != nil && e.m != nil
 }
 
-// Counters returns the counts so far.
-func (t *Tree) Counters() Counters {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counters
-}
-
-// living scans and returns the members that are no zombies, described anew. When it returns none
+// scanLiving scans and returns the members that are no zombies, described anew. When it returns none
 // and the tree is settled, there are none, whatever forks meanwhile. For a process that the listing
 // missed was born after it, or behind it; its parent then was alive as long, and is either in the
 // result or has died since, and each that has died since makes the tree unsettled:
@@ -222,7 +215,7 @@ func (t *Tree) Counters() Counters {
 //   - one that was listed, and is ending, dead or gone when it is asked;
 //   - a member that is not listed any more and whose child may have got a smaller number, which the
 //     listing had passed; those of others are larger, unless numbers began anew since the last look.
-func (t *Tree) living(spareRoot bool) ([]Process, error) {
+func (t *Tree) scanLiving(spareRoot bool) ([]Process, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	newest := t.newestPID()
@@ -236,7 +229,7 @@ func (t *Tree) living(spareRoot bool) ([]Process, error) {
 		if spareRoot && t.isRoot(m.Process) {
 			continue
 		}
-		if t.refresh(m) && !m.Zombie() {
+		if t.reread(m) && !m.Zombie() {
 			out = append(out, m.Process)
 		} else if m.ended == 0 || m.ended == t.scan {
 			t.undecided++
@@ -261,16 +254,11 @@ func (t *Tree) newestPID() int {
 	if err != nil {
 		return 0
 	}
-	value, _, ok := number(text[:n])
+	value, _, ok := parseNumber(text[:n])
 	if !ok || value > 1<<30 {
 		return 0
 	}
 	return int(value)
-}
-
-// isRoot reports whether p is the process the tree grows from.
-func (t *Tree) isRoot(p Process) bool {
-	return t.root.start != 0 && p.id() == t.root
 }
 
 // readStat reads and parses the stat file of a process.
@@ -301,8 +289,8 @@ func (t *Tree) readFile(pid int, name string, buf []byte) (int, error) {
 	return n, nil
 }
 
-// open opens a file of a process and returns its descriptor. It makes the system call itself, because unix.Openat allocates a copy of the
-// path each time.
+// open opens a file of a process and returns its descriptor. It makes the system call itself, because unix.Openat allocates a copy of the path each
+// time.
 func (t *Tree) open(pid int, name string) (int, error) {
 	t.path = strconv.AppendInt(t.path[:0], int64(pid), 10)
 	t.path = append(t.path, '/')
@@ -323,7 +311,7 @@ func (t *Tree) open(pid int, name string) (int, error) {
 // fileError returns an error that names the file, or wraps [ErrGone] for a process that has ended, which shows as ENOENT on open and as
 // ESRCH on read.
 func (t *Tree) fileError(pid int, name string, err error) error {
-	if goneError(err) {
+	if isGoneError(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrGone)
 	}
 	return fmt.Errorf("read %s/%d/%s: %w", t.procDir, pid, name, err)

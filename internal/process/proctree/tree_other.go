@@ -46,12 +46,10 @@ func New(o Options) (*Tree, error) {
 		o.MaxMembers = DefaultMaxMembers
 	}
 	t := &Tree{o: o, self: os.Getpid(), root: identity{pid: o.Root}, byID: make(map[identity]*member)}
-	if _, err := snapshot(); err != nil {
+	if _, err := listProcesses(); err != nil {
 		return nil, fmt.Errorf("proctree: list processes: %w", err)
 	}
-	if start, err := StartTime(o.Root); err == nil {
-		t.root.start = start
-	}
+	t.root.start = StartTime(o.Root)
 	return t, nil
 }
 
@@ -75,21 +73,21 @@ func (t *Tree) Scan() (Changes, error) {
 		return changes, errors.New("proctree: scan of a closed tree")
 	}
 	t.counters.Scans++
-	all, err := snapshot()
+	all, err := listProcesses()
 	if err != nil {
 		return changes, fmt.Errorf("proctree: list processes: %w", err)
 	}
 	now := make(map[int]Process, len(all))
 	for _, p := range all {
 		now[p.PID] = p
-		if m := t.byID[p.id()]; m != nil {
+		if m := t.byID[p.identity()]; m != nil {
 			m.Process, m.seen = p, t.counters.Scans
 		}
 	}
 	for added := true; added; {
 		added = false
 		for _, p := range all {
-			if t.byID[p.id()] != nil || !t.belongs(p, now) {
+			if t.byID[p.identity()] != nil || !t.belongs(p, now) {
 				continue
 			}
 			if len(t.members) >= t.o.MaxMembers {
@@ -100,7 +98,7 @@ func (t *Tree) Scan() (Changes, error) {
 				continue
 			}
 			m := &member{Process: p, seen: t.counters.Scans}
-			t.byID[p.id()] = m
+			t.byID[p.identity()] = m
 			t.members = append(t.members, m)
 			changes.Appeared = append(changes.Appeared, p)
 			added = true
@@ -110,7 +108,7 @@ func (t *Tree) Scan() (Changes, error) {
 		if m.seen == t.counters.Scans {
 			return false
 		}
-		delete(t.byID, m.id())
+		delete(t.byID, m.identity())
 		if t.past.add(m.PID) {
 			t.counters.ForgottenLeaders++
 		}
@@ -129,14 +127,14 @@ func (t *Tree) belongs(p Process, now map[int]Process) bool {
 	if p.PID == t.self || p.Start < t.root.start {
 		return false
 	}
-	if parent, ok := now[p.PPID]; ok && parent.PID != p.PID && parent.Start <= p.Start && t.byID[parent.id()] != nil {
+	if parent, ok := now[p.PPID]; ok && parent.PID != p.PID && parent.Start <= p.Start && t.byID[parent.identity()] != nil {
 		return true
 	}
 	if !orphansGoToInit || p.PPID != 1 || p.PGID <= 0 {
 		return false
 	}
 	leader, alive := now[p.PGID]
-	return alive && t.byID[leader.id()] != nil || !alive && t.past.has(p.PGID)
+	return alive && t.byID[leader.identity()] != nil || !alive && t.past.has(p.PGID)
 }
 
 // maxBytes is the most that one process is believed to hold, so that sums stay positive.
@@ -163,13 +161,6 @@ func (t *Tree) Contains(pid int) bool {
 	return slices.ContainsFunc(t.members, func(m *member) bool { return m.PID == pid })
 }
 
-// Counters returns the counts so far.
-func (t *Tree) Counters() Counters {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.counters
-}
-
 // Measure reads the memory of every member that the last scan found.
 func (t *Tree) Measure() Usage {
 	t.mu.Lock()
@@ -180,7 +171,7 @@ func (t *Tree) Measure() Usage {
 		if m.Zombie() {
 			continue
 		}
-		private, resident, err := memoryOf(m.Process)
+		private, resident, err := readMemory(m.Process)
 		if err != nil {
 			u.Unreadable++
 			continue
@@ -234,21 +225,20 @@ func (t *Tree) EachHeld(take func(name string, held limit.Bytes) bool) {
 // RaiseOOMScore does nothing: only Linux has OOM scores.
 func (t *Tree) RaiseOOMScore(int) (raised int, err error) { return 0, nil }
 
-func (t *Tree) isRoot(p Process) bool { return t.root.start != 0 && p.id() == t.root }
-
 // ownsGroup returns false: groups are signalled at once on Linux only.
 func (t *Tree) ownsGroup(int) bool { return false }
 
-// settled returns true: a snapshot leaves nothing undecided.
-func (t *Tree) settled() bool { return true }
+// isSettled returns true: a snapshot leaves nothing undecided.
+func (t *Tree) isSettled() bool { return true }
 
+// stopGroup does nothing: groups are signalled at once on Linux only.
 func stopGroup(int) {}
 
 // raisePriority does nothing here; on Linux it raises the priority of the calling thread.
 func raisePriority() (done func()) { return func() {} }
 
-// living scans and returns the living members, without the root when spareRoot is true.
-func (t *Tree) living(spareRoot bool) ([]Process, error) {
+// scanLiving scans and returns the living members, without the root when spareRoot is true.
+func (t *Tree) scanLiving(spareRoot bool) ([]Process, error) {
 	if _, err := t.Scan(); err != nil {
 		return nil, err
 	}
@@ -269,23 +259,5 @@ func OOMScoreAdj(pid, value int) (changed bool, err error) { return false, nil }
 // OOMScoreAs does nothing: only Linux has OOM scores.
 func OOMScoreAs(pid, model int) error { return nil }
 
-// StartTime returns the start time of the process with this PID, as in [Process.Start].
-func StartTime(pid int) (uint64, error) {
-	p, err := Lookup(pid)
-	return p.Start, err
-}
-
-// Alive reports whether the process that had this PID and start time still runs. It is false for a zombie.
-func Alive(pid int, start uint64) bool {
-	p, err := Lookup(pid)
-	return err == nil && p.Start == start && !p.Zombie()
-}
-
 // Dying returns false: here it is not known whether a process is about to end.
 func Dying(int) bool { return false }
-
-// Name returns the command name of a process; "" when there is none.
-func Name(pid int) string {
-	p, _ := Lookup(pid)
-	return p.Name
-}

@@ -45,6 +45,7 @@ func V8Heap(memory limit.Bytes) limit.Bytes {
 	return heap - heap%limit.MiB
 }
 
+// v8Option returns the flag that sets V8's heap under a memory limit, "" to leave it to V8.
 func v8Option(memory limit.Bytes) string {
 	if heap := V8Heap(memory); heap > 0 {
 		return v8Flag + strconv.FormatInt(int64(heap/limit.MiB), 10)
@@ -62,10 +63,10 @@ func HandDown(environ []string, memory limit.Bytes) []string {
 		return environ
 	}
 	environ = slices.Clone(environ)
-	around, _ := strconv.ParseInt(lookup(environ, MemoryName), 10, 64)
+	around, _ := strconv.ParseInt(getenv(environ, MemoryName), 10, 64)
 	outer := limit.Bytes(around)
 	for _, v := range v8Variables {
-		value := lookup(environ, v.name)
+		value := getenv(environ, v.name)
 		if ours := v8Option(outer); ours != "" && strings.HasSuffix(value, ours) {
 			value = strings.TrimSuffix(strings.TrimSuffix(value, ours), v.separator)
 		}
@@ -77,9 +78,9 @@ func HandDown(environ []string, memory limit.Bytes) []string {
 		} else {
 			value += option
 		}
-		environ = set(environ, v.name, value)
+		environ = setenv(environ, v.name, value)
 	}
-	return set(environ, MemoryName, strconv.FormatInt(int64(memory), 10))
+	return setenv(environ, MemoryName, strconv.FormatInt(int64(memory), 10))
 }
 
 // setsHeap reports whether a flag of V8 bounds its heap. V8 takes underscores for dashes.
@@ -98,7 +99,7 @@ func Heap(environ, argv []string) limit.Bytes {
 	if command == "deno" {
 		variable = v8Variables[1]
 	}
-	said := strings.Split(lookup(environ, variable.name), variable.separator)
+	said := strings.Split(getenv(environ, variable.name), variable.separator)
 	if command == "node" {
 		for _, arg := range argv[1:] { // of two the last counts
 			if !strings.HasPrefix(arg, "-") {
@@ -117,8 +118,8 @@ func Heap(environ, argv []string) limit.Bytes {
 	return heap
 }
 
-// lookup returns the value of a variable, the last where it is there twice.
-func lookup(environ []string, name string) string {
+// getenv returns the value of a variable, the last where it is there twice; "" if it is not set.
+func getenv(environ []string, name string) string {
 	for _, kv := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
 			return value
@@ -127,8 +128,8 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// set gives a variable its only value; "" removes it.
-func set(environ []string, name, value string) []string {
+// setenv gives a variable its only value; "" removes it.
+func setenv(environ []string, name, value string) []string {
 	environ = slices.DeleteFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	if value == "" {
 		return environ

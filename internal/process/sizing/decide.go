@@ -1,7 +1,7 @@
 // Package sizing sets the numbers of a run before it starts: reservation, memory limit, and what stays free of the machine's memory.
 //
 //	n, err := sizing.Decide(settings, sizing.InputOf(history, project, tool, variant, warn), host)
-//	claim, err := ledger.Acquire(ctx, n.Ask(settings))
+//	claim, err := ledger.Acquire(ctx, n.Request(settings))
 //	record := sizing.RunOf(result, n.Memory) // for the history, from which the next run is sized
 //
 // A run, a dry run, a prediction and package guard decide by it, so that they agree. It reads what it is given and changes nothing.
@@ -69,13 +69,14 @@ func Decide(s config.Settings, known estimate.Input, host Host) (n Numbers, err 
 			return n, err
 		}
 	}
-	n.limits(s, known.Configured, host)
+	n.setLimits(s, known.Configured, host)
 	return n, nil
 }
 
-// limits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate, the initial estimate that a person has
-// stated), but not above the host's memory less what is kept free; any limit is kept strictly below the enclosing ones, because a container's own OOM kill may take all of it.
-func (n *Numbers) limits(s config.Settings, stated limit.Bytes, host Host) {
+// setLimits sets all numbers but the estimate. A memory limit of "auto" is max(4 GiB, twice the estimate, the initial estimate that a person has
+// stated), but not above the host's memory less what is kept free; any limit is kept strictly below the enclosing ones, because a container's own OOM
+// kill may take all of it.
+func (n *Numbers) setLimits(s config.Settings, stated limit.Bytes, host Host) {
 	capacity := limit.Bytes(0)
 	if host.Err == nil {
 		capacity = host.Reading.Capacity()
@@ -89,11 +90,11 @@ func (n *Numbers) limits(s config.Settings, stated limit.Bytes, host Host) {
 		}
 	}
 	n.Ceiling, n.CeilingOf = capacity, "this machine"
-	if outer, what := host.enclosing(); outer > 0 && (outer <= capacity || capacity == 0) {
-		n.Ceiling, _ = host.Below(0)
+	if outer, what := host.tightestLimit(); outer > 0 && (outer <= capacity || capacity == 0) {
+		n.Ceiling, _ = host.KeepBelow(0)
 		n.CeilingOf = what
 	}
-	memory, n.LimitNote = host.Below(memory)
+	memory, n.LimitNote = host.KeepBelow(memory)
 	n.Memory = max(memory, limit.MiB) // the least that can be configured: never none at all
 	if s.MemoryMax != config.Auto && n.LimitNote == "" && capacity > 0 && n.Memory > capacity {
 		n.LimitNote = fmt.Sprintf("%s is more than the %s of this machine, which runs out of memory before the limit holds", askedBy(s, "memory_max"), capacity.Human())
@@ -109,10 +110,10 @@ func (n *Numbers) limits(s config.Settings, stated limit.Bytes, host Host) {
 	}
 }
 
-// Below returns a memory limit kept strictly below the enclosing ones, whose own kill may take all processes in them, including this one (a kubelet
-// sets memory.oom.group). why says below which, "" if memory is returned unchanged. 0 (no limit) is kept below them too.
-func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
-	outer, what := h.enclosing()
+// KeepBelow returns a memory limit kept strictly below the enclosing ones, whose own kill may take all processes in them, including this one (a
+// kubelet sets memory.oom.group). why says below which, "" if memory is returned unchanged. 0 (no limit) is kept below them too.
+func (h Host) KeepBelow(memory limit.Bytes) (lowered limit.Bytes, why string) {
+	outer, what := h.tightestLimit()
 	if outer <= 0 {
 		return memory, ""
 	}
@@ -124,8 +125,8 @@ func (h Host) Below(memory limit.Bytes) (kept limit.Bytes, why string) {
 	return below, fmt.Sprintf("kept below the %s that %s allows", outer.Human(), strings.TrimPrefix(what, "cgroup "))
 }
 
-// enclosing returns the tightest memory limit around us and what sets it; 0 and "" when there is none.
-func (h Host) enclosing() (limit.Bytes, string) {
+// tightestLimit returns the tightest memory limit around us and what sets it; 0 and "" when there is none.
+func (h Host) tightestLimit() (limit.Bytes, string) {
 	tightest, what := h.Given, ""
 	if h.Given > 0 {
 		what = "the job of " + h.GivenBy
@@ -178,9 +179,9 @@ func DistrustedEstimate(s config.Settings, host Host) (wrong config.Problem, ok 
 	}, false
 }
 
-// Ask returns a request for admission with the numbers and the settings of a run. The caller adds the tool and the project, and how the
-// host is read.
-func (n Numbers) Ask(s config.Settings) admission.Request {
+// Request returns a request for admission with the numbers and the settings of a run. The caller adds the tool and the project, and how the host is
+// read.
+func (n Numbers) Request(s config.Settings) admission.Request {
 	r := admission.Request{
 		Reservation: n.Reservation, Yields: !n.Estimate.Stated, SlotsPerTool: s.MaxConcurrent, SlotsTotal: s.MaxConcurrentTotal, Wait: s.Wait,
 		Required: s.Enforcement == config.EnforcementRequired, MinFree: n.MinFree, CountSwap: s.CountSwap,
@@ -248,9 +249,9 @@ func InputOf(h *usage.History, projectKey, tool, variant string, off func(error)
 	return in
 }
 
-// outcomeOf returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says nothing
-// about memory.
-func outcomeOf(r sandbox.Result) journal.Outcome {
+// memoryOutcome returns the outcome of a run as an estimate of memory needs it: a limit on time or on disk is left out, because it says nothing about
+// memory.
+func memoryOutcome(r sandbox.Result) journal.Outcome {
 	if r.Reached != "memory" && r.Reached != "pids" {
 		r.Reached = ""
 	}
@@ -271,7 +272,7 @@ func RunOf(r sandbox.Result, memory limit.Bytes) usage.Run {
 	return usage.Run{
 		Time: r.Started.Add(r.Duration), Duration: r.Duration,
 		Peak: r.Peak.Bytes, PeakAnon: r.Peak.Working, Method: r.Peak.Method, Exact: r.Peak.Exact,
-		Outcome: outcomeOf(r), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
+		Outcome: memoryOutcome(r), ExitCode: r.ExitCode, OOMKills: r.OOMKills, KilledChildren: killed,
 		Limit: memory, Layer: string(r.Layer),
 	}
 }

@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 			if (n.LimitNote != "") != (len(c.host.Reading.Cgroups) > 0) {
 				t.Errorf("note %q", n.LimitNote)
 			}
-			if got := n.Ask(c.s).MinFree; got != c.asked {
+			if got := n.Request(c.s).MinFree; got != c.asked {
 				t.Errorf("admission is asked to keep %d free, want %d", got, c.asked)
 			}
 		})
@@ -105,7 +105,7 @@ func TestOtherHostsKeepNoRunOut(t *testing.T) {
 		known := estimate.Input{Elsewhere: []estimate.Elsewhere{{Source: source, Samples: func() (a, b []estimate.Sample) { return samples, nil }}}}
 		s := config.Settings{MemoryMax: config.Auto, InitialEstimate: limit.GiB}
 		n, err := Decide(s, known, Host{Err: errors.New("unreadable")})
-		if ask := n.Ask(s); err != nil || !ask.Yields || (ask.Least > 0) != least || n.Estimate.Source != source {
+		if ask := n.Request(s); err != nil || !ask.Yields || (ask.Least > 0) != least || n.Estimate.Source != source {
 			t.Errorf("%s: at least %s of %s, %v", source, ask.Least.Human(), ask.Reservation.Human(), err)
 		}
 	}

@@ -3,7 +3,7 @@
 //	text, err := sysfile.Read("/proc/meminfo", 64<<10)
 //
 // os.ReadFile asks the kernel nine times for one of them: what kind of file it is, how large, and whether the network
-// poller can wait for it. Three are enough: open, read, close. For a file that is looked at every second one is: see [Keep].
+// poller can wait for it. Three are enough: open, read, close. For a file that is looked at every second one is: see [OpenFile].
 package sysfile
 
 import (

@@ -42,10 +42,10 @@ func retry(call func() (int, error)) (int, error) {
 	}
 }
 
-// Leaf reports whether a directory has no directories in it, where the file system counts them as links. A directory of
+// IsLeaf reports whether a directory has no directories in it, where the file system counts them as links. A directory of
 // which that is not known, or that is gone, is none.
-func Leaf(dir string) bool {
-	if links, ok := links(dir); ok {
+func IsLeaf(dir string) bool {
+	if links, ok := countLinks(dir); ok {
 		return links == 2
 	}
 	var st unix.Stat_t
@@ -103,7 +103,7 @@ func ReadProcess(pid int, name string, buf []byte) ([]byte, error) {
 	return readInto(append(path, 0), buf, true)
 }
 
-// ReadInto reads into buf, as much as fits.
+// ReadInto reads a file into buf, as much as fits, and returns the part of buf that was filled.
 func ReadInto(name string, buf []byte) ([]byte, error) {
 	var room [256]byte
 	return readInto(append(append(room[:0], name...), 0), buf, false)
@@ -115,8 +115,8 @@ func ReadIn(dir, name string, buf []byte) ([]byte, error) {
 	return readInto(append(append(append(append(room[:0], dir...), '/'), name...), 0), buf, false)
 }
 
-// Missing reports whether a file is not there, of which path is the name. Any other answer is false: whoever wants to know more opens it.
-func Missing(name string) bool {
+// IsMissing reports whether there is no file of this name. On any other error it returns false: whoever wants to know more opens it.
+func IsMissing(name string) bool {
 	var room [256]byte
 	path := append(append(room[:0], name...), 0)
 	at := unix.AT_FDCWD
@@ -124,8 +124,8 @@ func Missing(name string) bool {
 	return errno == unix.ENOENT
 }
 
-// links counts the links to a directory; ok is false where it is gone, or the kernel has no statx(2), as before 4.11.
-func links(dir string) (n uint32, ok bool) {
+// countLinks counts the links to a directory; ok is false where it is gone, or the kernel has no statx(2), as before 4.11.
+func countLinks(dir string) (n uint32, ok bool) {
 	var room [256]byte
 	path := append(append(room[:0], dir...), 0)
 	at := unix.AT_FDCWD
@@ -176,8 +176,8 @@ type File struct {
 	text []byte
 }
 
-// Keep opens a file to look at it many times. Errors are of type *[os.PathError].
-func Keep(name string) (*File, error) {
+// OpenFile opens a file to read it many times. Errors are of type *[os.PathError].
+func OpenFile(name string) (*File, error) {
 	fd, err := retry(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
@@ -185,12 +185,12 @@ func Keep(name string) (*File, error) {
 	return &File{name: name, fd: fd}, nil
 }
 
-// Read returns at most maxBytes bytes of what is in the file now. They are good until the next call. An error says that the
-// process or the group has gone, or that the file is closed.
+// Read returns at most maxBytes bytes of the present content, valid until the next call. An error says that the process or the group has gone, or
+// that the file is closed.
 func (k *File) Read(maxBytes int) ([]byte, error) { return k.ReadWith(&k.text, maxBytes) }
 
-// ReadWith reads into a buffer that several files share, for those of which one is looked at after the other: what it returns is
-// good until the buffer is used again. The buffer is made, and made larger, where it must be.
+// ReadWith is Read into a buffer that several files share, of which one is read after the other: the result is valid until the buffer is used again.
+// The buffer is made, and made larger, as needed.
 func (k *File) ReadWith(buf *[]byte, maxBytes int) ([]byte, error) {
 	if len(*buf) == 0 {
 		*buf = make([]byte, min(maxBytes, firstRead))
@@ -207,7 +207,7 @@ func (k *File) ReadWith(buf *[]byte, maxBytes int) ([]byte, error) {
 	}
 }
 
-// Close lets go of the file; it may be nil.
+// Close closes the file; it may be nil.
 func (k *File) Close() {
 	if k != nil && k.fd >= 0 {
 		_ = unix.Close(k.fd)

@@ -19,14 +19,14 @@ func Read(name string, maxBytes int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, int64(maxBytes)))
 }
 
-// Missing reports whether a file is not there.
-func Missing(name string) bool {
+// IsMissing reports whether a file is not there.
+func IsMissing(name string) bool {
 	_, err := os.Lstat(name)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Leaf reports whether a directory has no directories in it; here that is never known.
-func Leaf(string) bool { return false }
+// IsLeaf reports whether a directory has no directories in it; here that is never known.
+func IsLeaf(string) bool { return false }
 
 // Subdirectories returns the names of the directories in dir, sorted.
 func Subdirectories(dir string) (names []string, err error) {

@@ -50,7 +50,7 @@ func TestLeaf(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if Leaf(dir) || Leaf(filepath.Join(dir, "none")) {
+	if IsLeaf(dir) || IsLeaf(filepath.Join(dir, "none")) {
 		t.Error("a directory with one in it, or none at all, is a leaf")
 	}
 }

@@ -29,10 +29,9 @@ var errForeign = errors.New("the container's program has written a message of it
 // message is the file while it is open.
 type message struct{ file *os.File }
 
-// write makes text the whole content of the file, cut to MaxMessage; if somebody else has written into the file, it returns errForeign
-// instead. A reader at the same time, or after this process was killed in between, sees the old text, or the new one followed by empty
-// lines.
-func (m message) write(text string) error {
+// replace makes text the whole content of the file, cut to MaxMessage; if somebody else has written into the file, it returns errForeign instead. A
+// reader at the same time, or after this process was killed in between, sees the old text, or the new one followed by empty lines.
+func (m message) replace(text string) error {
 	old := make([]byte, MaxMessage)
 	n, err := m.file.ReadAt(old, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -53,8 +52,8 @@ func (m message) write(text string) error {
 	return m.file.Truncate(int64(len(text)))
 }
 
-// clear takes out what an earlier start of ours has left. A text of the program's stays.
-func (m message) clear() error {
+// clearOwn takes out what an earlier start of ours has left. A text of the program's stays.
+func (m message) clearOwn() error {
 	old := make([]byte, len(own))
 	if n, _ := m.file.ReadAt(old, 0); string(old[:n]) != own {
 		return nil
@@ -89,9 +88,9 @@ func Path(getenv func(string) string) (string, error) {
 	return DefaultPath, nil
 }
 
-// open opens the file, and creates it if its directory exists. A link, a device or anything else that is not a regular file is refused, as
-// it would lead elsewhere.
-func open(path string) (*os.File, error) {
+// openMessage opens the file, and creates it if its directory exists. A link, a device or anything else that is not a regular file is refused, as it
+// would lead elsewhere.
+func openMessage(path string) (*os.File, error) {
 	f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, statefile.ErrNotRegular) {
 		return nil, fmt.Errorf("%s is no regular file; name another with %s, or off", path, Variable)
@@ -123,6 +122,7 @@ type sight struct {
 	processes []proc      // the largest first
 }
 
+// percent returns the use as a part of the limit; 0 without a limit.
 func (s sight) percent() int {
 	if s.group.limit <= 0 {
 		return 0
@@ -130,21 +130,22 @@ func (s sight) percent() int {
 	return int(100 * float64(s.used) / float64(s.group.limit))
 }
 
-// culprit returns the largest process in words; "" when none was seen.
-func (s sight) culprit() string {
+// describeLargest returns the largest process in words; "" when none was seen.
+func (s sight) describeLargest() string {
 	if len(s.processes) == 0 {
 		return ""
 	}
 	return s.processes[0].String()
 }
 
+// String returns the name, the pid and the memory of the process for a person.
 func (p proc) String() string {
 	return fmt.Sprintf("%s (pid %d) with %s", printable.Name(limit.Short(p.name, maxName)), p.pid, p.held.Human())
 }
 
-// messageText returns what stands in the file. high is the sight, the highest one when the use has fallen since, and now the one after that; inner
-// are the limits inside the container in words, reason why the program has ended, both "" for none.
-func messageText(high sight, now *sight, inner, reason string) string {
+// formatMessage returns the text of the file. high is the sight, the highest one when the use has fallen since, and now the one after that; inner are
+// the limits inside the container in words, reason why the program has ended, both "" for none.
+func formatMessage(high sight, now *sight, inner, reason string) string {
 	var b strings.Builder
 	b.WriteString(own)
 	if reason != "" {
@@ -184,9 +185,9 @@ func messageText(high sight, now *sight, inner, reason string) string {
 		fmt.Fprintf(&b, "Limits inside: %s.\n", limit.Short(printable.Name(inner), maxInner))
 	}
 	fmt.Fprintf(&b, "What to do: raise resources.limits.memory of this container (half as much again is %dMi), or let it do less at once. "+
-		"At the limit the kernel ends every process of the container, not only the largest.\n", mebibytes(high.group.limit*3/2))
+		"At the limit the kernel ends every process of the container, not only the largest.\n", toMebibytes(high.group.limit*3/2))
 	return b.String()
 }
 
-// mebibytes rounds up.
-func mebibytes(b limit.Bytes) int64 { return int64((b + limit.MiB - 1) / limit.MiB) }
+// toMebibytes returns a size in MiB, rounded up.
+func toMebibytes(b limit.Bytes) int64 { return int64((b + limit.MiB - 1) / limit.MiB) }

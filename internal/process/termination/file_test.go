@@ -21,7 +21,7 @@ func TestPath(t *testing.T) {
 // A new text takes the old one's place, in the same file: a container runtime's cannot be replaced.
 func TestWriteInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	f, err := open(path)
+	f, err := openMessage(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestWriteInPlace(t *testing.T) {
 	before, _ := f.Stat()
 	m := message{f}
 	for _, text := range []string{own + strings.Repeat("long ", 2000), own + "short", own + "longer again"} {
-		if err := m.write(text); err != nil {
+		if err := m.replace(text); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
@@ -40,7 +40,7 @@ func TestWriteInPlace(t *testing.T) {
 	if now, _ := os.Stat(path); !os.SameFile(before, now) {
 		t.Error("it is another file")
 	}
-	if err := m.clear(); err != nil {
+	if err := m.clearOwn(); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(path); len(got) != 0 {

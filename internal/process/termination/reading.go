@@ -47,11 +47,11 @@ func findContainer() (g group, ok bool) {
 	return g, err == nil
 }
 
-// close closes what [container] has opened.
+// close closes the usage file.
 func (g group) close() { _ = g.current.Close() }
 
-// usage returns the bytes that the group is charged with, including file pages; ok is false if that cannot be read.
-func (g group) usage() (limit.Bytes, bool) {
+// readUsage returns the bytes that the group is charged with, including file pages; ok is false if that cannot be read.
+func (g group) readUsage() (limit.Bytes, bool) {
 	var text [32]byte // a number of 64 bits has 20 digits
 	n, err := g.current.ReadAt(text[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -101,8 +101,8 @@ func totalHeld(all []proc) (sum limit.Bytes) {
 // maxProcesses bounds how many processes are looked at.
 const maxProcesses = 4096
 
-// processes lists the processes of the group and of those below it, the largest first.
-func (g group) processes() []proc {
+// listProcesses lists the processes of the group and of those below it, the largest first.
+func (g group) listProcesses() []proc {
 	var list []proc
 	for _, dir := range cgroupfs.Tree(g.dir) {
 		pids, err := cgroupfs.Procs(dir)

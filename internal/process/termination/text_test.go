@@ -21,7 +21,7 @@ func seen(used limit.Bytes, names ...string) sight {
 
 // The message answers what somebody asks who finds a dead container: which process, what it took, which limit, what to do.
 func TestTextSaysWhoWhatWhichAndWhatToDo(t *testing.T) {
-	got := messageText(seen(471*limit.MiB, "node", "npm"), nil, "claude may use 496 MiB (plimsoll run)", "")
+	got := formatMessage(seen(471*limit.MiB, "node", "npm"), nil, "claude may use 496 MiB (plimsoll run)", "")
 	want := `plimsoll: this container uses 91 % of its memory, 471 MiB of 512 MiB. If it was OOMKilled, this is why.
 Seen at 2026-11-25T18:00:00Z, limit memory.max in /sys/fs/cgroup.
 What takes it:
@@ -35,13 +35,13 @@ What to do: raise resources.limits.memory of this container (half as much again 
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	fell := seen(100*limit.MiB, "node")
-	if got := messageText(seen(471*limit.MiB, "node"), &fell, "", ""); !strings.HasPrefix(got, "plimsoll: this container has used 91 % of its memory, 471 MiB of 512 MiB, and uses 19 % since ") {
+	if got := formatMessage(seen(471*limit.MiB, "node"), &fell, "", ""); !strings.HasPrefix(got, "plimsoll: this container has used 91 % of its memory, 471 MiB of 512 MiB, and uses 19 % since ") {
 		t.Errorf("after it fell: %s", got)
 	}
-	if got := messageText(sight{}, nil, "", "plimsoll: refused: it needs 4G"); got != "plimsoll: refused: it needs 4G" {
+	if got := formatMessage(sight{}, nil, "", "plimsoll: refused: it needs 4G"); got != "plimsoll: refused: it needs 4G" {
 		t.Errorf("a reason alone: %q", got)
 	}
-	if got := messageText(seen(471*limit.MiB, "node"), nil, "", "claude died of memory"); !strings.HasPrefix(got, "plimsoll: claude died of memory\n\nthis container uses 91 %") {
+	if got := formatMessage(seen(471*limit.MiB, "node"), nil, "", "claude died of memory"); !strings.HasPrefix(got, "plimsoll: claude died of memory\n\nthis container uses 91 %") {
 		t.Errorf("a reason first: %s", got)
 	}
 }
@@ -54,7 +54,7 @@ func TestTextIsBounded(t *testing.T) {
 	}
 	s := seen(500*limit.MiB, names...)
 	s.group.dir = "/sys/fs/cgroup/" + strings.Repeat("käse\n", 2000)
-	got := messageText(s, &s, strings.Repeat("inner ", 1000), strings.Repeat("reason ", 1000))
+	got := formatMessage(s, &s, strings.Repeat("inner ", 1000), strings.Repeat("reason ", 1000))
 	if len(got) > MaxMessage || !utf8.ValidString(got) || !strings.Contains(got, "What to do: ") {
 		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
@@ -89,7 +89,7 @@ func TestCrossedHasSlack(t *testing.T) {
 	for _, step := range []struct{ percent, want int }{
 		{74, 0}, {75, Soft}, {70, Soft}, {69, 0}, {74, 0}, {90, Hard}, {85, Hard}, {84, Soft}, {90, Hard}, {60, 0}, {101, Hard},
 	} {
-		if over = lineOver(step.percent, over); over != step.want {
+		if over = crossedLine(step.percent, over); over != step.want {
 			t.Errorf("at %d %% it is over %d, want %d", step.percent, over, step.want)
 		}
 	}

@@ -96,15 +96,15 @@ func Start(o Options) (*Watch, error) {
 	if o.Path == "" {
 		return nil, nil
 	}
-	f, err := open(o.Path)
+	f, err := openMessage(o.Path)
 	if err != nil {
 		return nil, err
 	}
 	w := &Watch{o: o, message: message{f}, quit: make(chan struct{}), said: map[int]time.Time{}}
-	if err := w.message.clear(); err != nil {
+	if err := w.message.clearOwn(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s cannot be written to: %w", o.Path, err), f.Close())
 	}
-	w.done.Go(w.run)
+	w.done.Go(w.watchUntilEnd)
 	return w, nil
 }
 
@@ -122,20 +122,20 @@ func (w *Watch) End(reason string) {
 	close(w.quit)
 	w.done.Wait()
 	if reason != "" {
-		w.write(w.text(reason))
+		w.writeMessage(w.currentText(reason))
 	}
 	_ = w.message.file.Close()
 }
 
-// run looks at the memory of the container until the watch ends. Now and then it looks for the container's group again.
-func (w *Watch) run() {
+// watchUntilEnd looks at the memory of the container until the watch ends. Now and then it looks for the container's group again.
+func (w *Watch) watchUntilEnd() {
 	g, ok := findContainer()
 	defer func() { g.close() }()
 	found, last := time.Now(), limit.Bytes(0)
 	for {
 		pause := calm
 		if ok {
-			used, read := g.usage()
+			used, read := g.readUsage()
 			if read {
 				pause = w.pause(g, used, last)
 				w.look(g, used)
@@ -176,20 +176,20 @@ func (w *Watch) look(g group, charged limit.Bytes) {
 		s.used, s.inMemory = max(0, charged-inactive), inMemory
 	}
 	before := w.over
-	w.over = lineOver(s.percent(), before)
+	w.over = crossedLine(s.percent(), before)
 	switch {
 	case w.over == 0 && before == 0:
 		return
 	case w.over == 0:
 		w.fallen = &s
-		w.write(w.text(""))
+		w.writeMessage(w.currentText(""))
 		return
 	case before == 0:
 		w.high, w.fallen = sight{}, nil
 	case w.over <= before && s.used < w.latest.used+g.limit/100 && s.at.Sub(w.latest.at) < rewritten:
 		return
 	}
-	s.processes = g.processes()
+	s.processes = g.listProcesses()
 	if before > 0 {
 		s.keepVictims(w.latest)
 	}
@@ -197,10 +197,10 @@ func (w *Watch) look(g group, charged limit.Bytes) {
 	if s.used >= w.high.used {
 		w.high = s
 	}
-	w.write(w.text(""))
+	w.writeMessage(w.currentText(""))
 	if w.over > before && w.o.Note != nil && s.at.Sub(w.said[w.over]) >= reminded {
 		w.said[w.over] = s.at
-		w.o.Note(Event{Line: w.over, Used: s.used, Limit: g.limit, Culprit: s.culprit()})
+		w.o.Note(Event{Line: w.over, Used: s.used, Limit: g.limit, Culprit: s.describeLargest()})
 	}
 }
 
@@ -212,9 +212,9 @@ func (s *sight) keepVictims(last sight) {
 	}
 }
 
-// lineOver returns the line that a use of so many percent is over, 0 for none. before is the line that it was over at the last look: it stays over
+// crossedLine returns the line that a use of so many percent is over, 0 for none. before is the line that it was over at the last look: it stays over
 // that one until it has fallen by slack.
-func lineOver(percent, before int) int {
+func crossedLine(percent, before int) int {
 	switch {
 	case percent >= Hard, before == Hard && percent >= Hard-slack:
 		return Hard
@@ -224,17 +224,17 @@ func lineOver(percent, before int) int {
 	return 0
 }
 
-// text returns what the file is to say now.
-func (w *Watch) text(reason string) string {
+// currentText returns the text that the file is to have now. reason is why the program ends, "" while it does not.
+func (w *Watch) currentText(reason string) string {
 	if w.over > 0 {
-		return messageText(w.latest, nil, w.o.Inner, reason)
+		return formatMessage(w.latest, nil, w.o.Inner, reason)
 	}
-	return messageText(w.high, w.fallen, w.o.Inner, reason)
+	return formatMessage(w.high, w.fallen, w.o.Inner, reason)
 }
 
-// write writes the file. If that fails, it warns, but only the first time.
-func (w *Watch) write(text string) {
-	err := w.message.write(text)
+// writeMessage writes the file. If that fails, it warns, but only the first time.
+func (w *Watch) writeMessage(text string) {
+	err := w.message.replace(text)
 	if err == nil || w.warned || w.o.Warn == nil {
 		return
 	}

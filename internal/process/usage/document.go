@@ -78,6 +78,7 @@ type record struct {
 	ID       string          `json:"id,omitempty"`
 }
 
+// toRecord returns a run as a file has it, with its time in UTC and whole milliseconds.
 func toRecord(r Run) record {
 	return record{
 		Time: r.Time.Round(0).UTC().Truncate(time.Millisecond), Peak: r.Peak, Anon: r.PeakAnon, Method: r.Method, Exact: r.Exact,
@@ -87,6 +88,7 @@ func toRecord(r Run) record {
 	}
 }
 
+// toRun returns a record of a file as a run. Its variant is not in the record.
 func (r record) toRun() Run {
 	return Run{
 		Time: r.Time, Peak: r.Peak, PeakAnon: r.Anon, Method: r.Method, Exact: r.Exact,
@@ -104,7 +106,7 @@ var errNewer = errors.New("newer schema")
 func parse(body []byte, key string) (*document, error) {
 	var d document
 	if err := json.Unmarshal(body, &d); err != nil || d.Schema != Schema {
-		return nil, unusable(body, err)
+		return nil, whyUnusable(body, err)
 	}
 	if d.Project != key {
 		return nil, fmt.Errorf("it belongs to the project %.140q", d.Project)
@@ -145,9 +147,9 @@ func parse(body []byte, key string) (*document, error) {
 	return &d, nil
 }
 
-// unusable returns the reason why a body is not a document of this schema. It looks at the version alone,
-// because a newer schema may have other types under the same names.
-func unusable(body []byte, decoding error) error {
+// whyUnusable returns the reason why a body is not a document of this schema. It looks at the version alone, because a newer schema may have other
+// types under the same names.
+func whyUnusable(body []byte, decoding error) error {
 	var version struct {
 		Schema *int64 `json:"schema"`
 	}
@@ -165,9 +167,9 @@ func unusable(body []byte, decoding error) error {
 	return fmt.Errorf("it is not the JSON it should be: %w", decoding)
 }
 
-// add appends one run, counts it, and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a
-// new tool or variant, nil for none.
-func (d *document) add(tool string, r Run, keep int) (evicted *toolHistory) {
+// addRun appends one run, counts it, and drops older ones of its tool beyond keep. It returns the history that was removed to make room for a new
+// tool or variant, nil for none.
+func (d *document) addRun(tool string, r Run, keep int) (evicted *toolHistory) {
 	s, evicted := d.historyFor(tool, r.Variant)
 	s.Recorded++
 	s.OOMKills += int64(r.OOMKills)
@@ -260,8 +262,8 @@ func (s *toolHistory) runs() []Run {
 
 const temporaryInfix = ".tmp-"
 
-// entriesOf returns at most maxEntries names of the directory, and whether there are more.
-func entriesOf(root *os.Root) (entries []os.DirEntry, more bool, err error) {
+// readEntries returns at most maxEntries names of the directory, and whether there are more.
+func readEntries(root *os.Root) (entries []os.DirEntry, more bool, err error) {
 	d, err := root.Open(".")
 	if err != nil {
 		return nil, false, err
@@ -294,7 +296,7 @@ func (h *History) setAside(root *os.Root, name string, damaged *damage) error {
 // removeStale removes temporary files that a killed writer of the project left, if they are older than staleAfter. It goes by their age because, on
 // a disk shared by two hosts, a lock may not reach the other host's writer.
 func removeStale(root *os.Root, key string) {
-	entries, _, err := entriesOf(root)
+	entries, _, err := readEntries(root)
 	if err != nil {
 		return
 	}

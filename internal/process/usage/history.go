@@ -91,7 +91,7 @@ func (h *History) Append(p Project, tool string, r Run) error {
 	if err := errors.Join(checkKey(p.Key), checkTool(tool), checkShared(p.Shared)); err != nil {
 		return err
 	}
-	r.Method, r.Layer, r.Outcome = plainWord(r.Method), plainWord(r.Layer), journal.Outcome(plainWord(string(r.Outcome)))
+	r.Method, r.Layer, r.Outcome = sanitizeWord(r.Method), sanitizeWord(r.Layer), journal.Outcome(sanitizeWord(string(r.Outcome)))
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -126,12 +126,12 @@ func (h *History) addRun(root *os.Root, name string, p Project, tool string, r R
 	if err != nil {
 		return err
 	}
-	d.Path = cut(p.Path, maxPath)
+	d.Path = limit.Clip(p.Path, maxPath)
 	if p.Shared != "" {
 		d.Shared = p.Shared
 	}
 	// A variant that makes room is counted and not told: scripts that are written anew each time would tell with each run.
-	if evicted := d.add(tool, r, h.options.Keep); evicted != nil && !strings.Contains(evicted.Tool, variantMark) {
+	if evicted := d.addRun(tool, r, h.options.Keep); evicted != nil && !strings.Contains(evicted.Tool, variantMark) {
 		h.warn(Warning{
 			Kind: ToolEvicted, Path: path, Count: len(evicted.Runs),
 			Text: fmt.Sprintf("the history of %s in %s was dropped: a project keeps %d tools, and it was unused for longest", evicted.Tool, path, MaxTools),
@@ -179,6 +179,7 @@ func (h *History) writeDocument(root *os.Root, name string, d *document) error {
 // damage is the error for a file whose content cannot be used.
 type damage struct{ why error }
 
+// Error implements error.
 func (d *damage) Error() string { return d.why.Error() }
 
 // readDocument returns a project's document. The error is fs.ErrNotExist, a *damage or an *OffError.
@@ -256,13 +257,14 @@ func (h *History) readUnlocked(key string) (*document, error) {
 		return nil, nil
 	}
 	if damaged, ok := errors.AsType[*damage](err); ok {
-		h.warnFound(key+extension, damaged)
+		h.warnDamaged(key+extension, damaged)
 		return nil, nil
 	}
 	return d, err
 }
 
-func (h *History) warnFound(name string, damaged *damage) {
+// warnDamaged warns of a damaged file that a reader has met.
+func (h *History) warnDamaged(name string, damaged *damage) {
 	path := filepath.Join(h.directory, name)
 	h.warn(Warning{
 		Kind: CorruptFound, Path: path, Count: 1,
@@ -305,18 +307,15 @@ func (h *History) lock(key string) (unlock func(), err error) {
 
 var errLockWait = errors.New("the lock was not released")
 
-// plainWord returns s as at most maxWord plain characters; others are replaced by '_'. So a record has a largest size, whatever it was given.
-func plainWord(s string) string {
+// sanitizeWord returns s as at most maxWord plain characters; others are replaced by '_'. So a record has a largest size, whatever it was given.
+func sanitizeWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || strings.ContainsRune(`"\\<>&`, r) {
 			return '_'
 		}
 		return r
-	}, cut(s, maxWord))
+	}, limit.Clip(s, maxWord))
 }
-
-// cut returns the beginning of s that is at most n bytes of valid UTF-8.
-func cut(s string, n int) string { return limit.Clip(s, n) }
 
 // Forget removes the runs kept of a tool in a project, of all its variants, and returns how many they were. Other tools keep theirs. The
 // error is an [OffError] or wraps [ErrInvalid], and then nothing was removed; a damaged file is left for the next [History.Append] to set
@@ -344,7 +343,7 @@ func (h *History) Forget(projectKey, tool string) (runs int, err error) {
 		return 0, nil
 	}
 	if damaged, ok := errors.AsType[*damage](err); ok {
-		h.warnFound(name, damaged)
+		h.warnDamaged(name, damaged)
 		return 0, nil
 	}
 	if err != nil {

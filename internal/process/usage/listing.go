@@ -108,7 +108,7 @@ func (h *History) readListed(root *os.Root, key string) *document {
 		return d
 	}
 	if damaged, ok := errors.AsType[*damage](err); ok {
-		h.warnFound(name, damaged)
+		h.warnDamaged(name, damaged)
 	} else if off, ok := errors.AsType[*OffError](err); ok {
 		kind := Unreadable
 		if off.Reason == OffNewer {
@@ -134,7 +134,7 @@ func (h *History) listProjects(bound int) (*os.Root, []projectFile, error) {
 		}
 		return nil, nil, h.offError(h.directory, err)
 	}
-	entries, unseen, err := entriesOf(root)
+	entries, unseen, err := readEntries(root)
 	if err != nil {
 		root.Close()
 		return nil, nil, h.offError(h.directory, err)

@@ -38,10 +38,10 @@ type sentRun struct {
 	Run     record `json:"run"`
 }
 
-// Named returns the observation with an ID. If it has none, the ID is made from a digest of its content, so that it is the same each time.
-func (o Observation) Named() Observation {
+// WithID returns the observation with an ID. If it has none, the ID is made from a digest of its content, so that it is the same each time.
+func (o Observation) WithID() Observation {
 	if o.Run.ID == "" {
-		line, _ := o.sent()
+		line, _ := o.encode()
 		sum := sha256.Sum256(line)
 		o.Run.ID = "x/" + hex.EncodeToString(sum[:10])
 	}
@@ -50,15 +50,16 @@ func (o Observation) Named() Observation {
 
 // Encode returns the observation as one line of JSON without its end, with an ID.
 func (o Observation) Encode() ([]byte, error) {
-	line, err := o.Named().sent()
+	line, err := o.WithID().encode()
 	if err == nil {
 		_, err = ParseObservation(line)
 	}
 	return line, err
 }
 
-func (o Observation) sent() ([]byte, error) {
-	o.Run.Method, o.Run.Layer = plainWord(o.Run.Method), plainWord(o.Run.Layer)
+// encode returns the observation as one line of JSON, with the ID that it has.
+func (o Observation) encode() ([]byte, error) {
+	o.Run.Method, o.Run.Layer = sanitizeWord(o.Run.Method), sanitizeWord(o.Run.Layer)
 	return json.Marshal(sentRun{o.Project, o.Tool, o.Run.Variant, toRecord(o.Run)})
 }
 

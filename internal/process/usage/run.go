@@ -127,6 +127,7 @@ func checkTool(tool string) error {
 	return nil
 }
 
+// checkShared returns an error for a shared name that is not "" and no valid key.
 func checkShared(name string) error {
 	if name == "" {
 		return nil
@@ -134,6 +135,7 @@ func checkShared(name string) error {
 	return checkKey(name)
 }
 
+// checkID returns an error for an ID that is too long or has other characters than those of an ID.
 func checkID(id string) error {
 	if len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '/' || c == '-' || c == '_')
@@ -197,8 +199,8 @@ type Spend struct {
 	CostP95    float64 `json:"usd_p95"`
 }
 
-// SpendOf returns the use of models by these runs, nil where none has asked one.
-func SpendOf(runs []Run) *Spend {
+// SummarizeSpend returns the use of models by these runs, nil where none has asked one.
+func SummarizeSpend(runs []Run) *Spend {
 	var tokens []int64
 	var costs []float64
 	for _, r := range runs {
@@ -210,12 +212,12 @@ func SpendOf(runs []Run) *Spend {
 		return nil
 	}
 	return &Spend{
-		Runs: len(tokens), TokensMedian: rank(tokens, 50), TokensP95: rank(tokens, 95), CostMedian: rank(costs, 50), CostP95: rank(costs, 95),
+		Runs: len(tokens), TokensMedian: percentile(tokens, 50), TokensP95: percentile(tokens, 95), CostMedian: percentile(costs, 50), CostP95: percentile(costs, 95),
 	}
 }
 
-// rank returns the smallest of the values that so many in a hundred do not pass. It sorts them.
-func rank[V cmp.Ordered](values []V, percent int) V {
+// percentile returns the smallest of the values that so many in a hundred do not pass. It sorts them.
+func percentile[V cmp.Ordered](values []V, percent int) V {
 	slices.Sort(values)
 	return values[(len(values)*percent+99)/100-1]
 }
@@ -231,6 +233,7 @@ const maxVariant = 100
 // and not for work.
 const briefRun = 2 * time.Second
 
+// historyKey returns the key of a variant's history in a file.
 func historyKey(tool, variant string) string {
 	if variant == "" {
 		return tool
@@ -238,11 +241,13 @@ func historyKey(tool, variant string) string {
 	return tool + variantMark + variant
 }
 
+// splitHistoryKey returns the tool and the variant of a key that historyKey made.
 func splitHistoryKey(name string) (tool, variant string) {
 	tool, variant, _ = strings.Cut(name, variantMark)
 	return tool, variant
 }
 
+// checkVariant returns an error for a variant that is too long, or has characters that a tool's name may not have.
 func checkVariant(variant string) error {
 	if variant == "" {
 		return nil

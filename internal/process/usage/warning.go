@@ -35,6 +35,7 @@ type Warning struct {
 	Text string
 }
 
+// warn hands a warning to Options.Warn, or logs it.
 func (h *History) warn(w Warning) {
 	if h.options.Warn != nil {
 		h.options.Warn(w)
@@ -63,6 +64,7 @@ type OffError struct {
 	Err  error
 }
 
+// Error names the file, the reason and what to do.
 func (e *OffError) Error() string {
 	next := ""
 	switch e.Reason {

@@ -61,7 +61,7 @@ func (a *alerting) add(e *runs.Entry, level, what string, at time.Time, form str
 
 // addState adds alerts about the present: a run near its memory limit, or one that has waited for long.
 func (a *alerting) addState(r *runs.Run) {
-	if used := r.Now(); r.LimitBytes > 0 {
+	if used := r.NewestSample(); r.LimitBytes > 0 {
 		// The working set, not the page cache: that goes before anything is killed.
 		share := 100 * float64(used.Working) / float64(r.LimitBytes)
 		level := "warning"
@@ -127,10 +127,10 @@ func (a *alerting) addForgotten(live []*runs.Run, total int64) {
 	byID := map[string]*runs.Entry{}
 	for _, r := range live {
 		if r.State == runs.Idle && r.Parent == "" {
-			idle, byID[r.ID] = append(idle, r.Idle(r.Now().Working)), &r.Entry
+			idle, byID[r.ID] = append(idle, r.AsIdle(r.NewestSample().Working)), &r.Entry
 		}
 	}
-	f, much := runs.ForgottenOf(idle, total)
+	f, much := runs.SumIdle(idle, total)
 	if !much {
 		return
 	}
@@ -140,10 +140,10 @@ func (a *alerting) addForgotten(live []*runs.Run, total int64) {
 	}
 }
 
-// alertsOf returns the alerts about what is so now, by the start of their runs, and then those about what happened in the last 24 hours, the
-// newest first; at most maxAlerts, of which half are kept for the latter. total is the memory of the host in bytes, 0 where it is not known;
-// help returns the command to type about one.
-func alertsOf(entries []runs.Entry, live []*runs.Run, now time.Time, total int64, help func(e *runs.Entry, what string) string) []Alert {
+// collectAlerts returns the alerts about what is so now, by the start of their runs, and then those about what happened in the last 24 hours, the
+// newest first; at most maxAlerts, of which half are kept for the latter. total is the memory of the host in bytes, 0 where it is not known; help
+// returns the command to type about one.
+func collectAlerts(entries []runs.Entry, live []*runs.Run, now time.Time, total int64, help func(e *runs.Entry, what string) string) []Alert {
 	a := alerting{now: now, tool: func(id string) string {
 		if i := slices.IndexFunc(entries, func(e runs.Entry) bool { return id != "" && e.ID == id }); i >= 0 {
 			return entries[i].Tool

@@ -288,7 +288,7 @@ func TestManyLookAtOnce(t *testing.T) {
 	w := runs.Begin(runs.Options{Dir: dir}, runs.Header{ID: "one", Kind: runs.KindRun, Report: start})
 	w.Observe(journal.Record{Seq: 1, Event: journal.RunStarted{PID: 1}})
 	for { // until the beginning has been seen
-		now, err := s.hub.newest(t.Context())
+		now, err := s.hub.waitForSnapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,14 +327,14 @@ func TestStepsHoldWhatChanged(t *testing.T) {
 	t.Parallel()
 	seen, rest, order := map[string]string{}, "", ""
 	one := &snapshot{rows: []rowText{{"a", []byte(`{"id":"a"}`)}, {"b", []byte(`{"id":"b"}`)}}, rest: []byte(`"host":null`)}
-	if text, changed := one.changes(seen, &rest, &order); !changed || string(text) != `{"rows":[{"id":"a"},{"id":"b"}],"order":["a","b"],"host":null}` || !json.Valid(text) {
+	if text, changed := one.takeChanges(seen, &rest, &order); !changed || string(text) != `{"rows":[{"id":"a"},{"id":"b"}],"order":["a","b"],"host":null}` || !json.Valid(text) {
 		t.Errorf("%s", text)
 	}
-	if text, changed := one.changes(seen, &rest, &order); changed {
+	if text, changed := one.takeChanges(seen, &rest, &order); changed {
 		t.Errorf("%s", text)
 	}
 	two := &snapshot{rows: []rowText{{"b", []byte(`{"id":"b","x":1}`)}}, rest: one.rest}
-	if text, changed := two.changes(seen, &rest, &order); !changed || string(text) != `{"rows":[{"id":"b","x":1}],"order":["b"]}` || len(seen) != 1 {
+	if text, changed := two.takeChanges(seen, &rest, &order); !changed || string(text) != `{"rows":[{"id":"b","x":1}],"order":["b"]}` || len(seen) != 1 {
 		t.Errorf("%s", text)
 	}
 }

@@ -66,8 +66,8 @@ func (p *past) addReading(h Host, now time.Time) {
 	maps.DeleteFunc(p.used, func(n, _ int64) bool { return n <= at-memoryParts })
 }
 
-// memory returns the bands of all runs that are in no other run, the earliest first: their order stays while their sizes change.
-func (p *past) memory(store *runs.Store, now time.Time) hostMemory {
+// memoryBands returns the bands of all runs that are in no other run, the earliest first: their order stays while their sizes change.
+func (p *past) memoryBands(store *runs.Store, now time.Time) hostMemory {
 	last := now.UnixNano() / int64(memoryStep)
 	first := last - memoryParts + 1
 	m := hostMemory{From: time.Unix(0, first*int64(memoryStep)), StepMS: memoryStep.Milliseconds(), Used: make([]int64, memoryParts), Bands: []band{}}
@@ -79,7 +79,7 @@ func (p *past) memory(store *runs.Store, now time.Time) hostMemory {
 	p.mu.Unlock()
 	var list []band
 	add := func(e *runs.Entry, samples []runs.Sample, until time.Time) {
-		b := band{Run: e.ID, Tool: e.Tool, Project: e.Project, Bytes: seriesOf(samples, e.Started, until, m.From), started: e.Started}
+		b := band{Run: e.ID, Tool: e.Tool, Project: e.Project, Bytes: memoryPerStep(samples, e.Started, until, m.From), started: e.Started}
 		if b.peak = slices.Max(b.Bytes); b.peak > 0 {
 			list = append(list, b)
 		}
@@ -93,7 +93,7 @@ func (p *past) memory(store *runs.Store, now time.Time) hostMemory {
 	for _, e := range store.Ended(m.From) {
 		if e.Parent == "" && e.PeakBytes > 0 && read < maxPast {
 			read++
-			add(&e, p.samplesOf(store, &e), *e.Ended)
+			add(&e, p.loadSamples(store, &e), *e.Ended)
 		}
 	}
 	sorting.StableBy(list, func(a, b band) int { return cmp.Compare(b.peak, a.peak) })
@@ -112,8 +112,8 @@ func (p *past) memory(store *runs.Store, now time.Time) hostMemory {
 	return m
 }
 
-// seriesOf returns the memory that a run used in each step: the highest sample in it, or else the one before it.
-func seriesOf(samples []runs.Sample, started, until, from time.Time) []int64 {
+// memoryPerStep returns the memory that a run used in each step: the highest sample in it, or else the one before it.
+func memoryPerStep(samples []runs.Sample, started, until, from time.Time) []int64 {
 	out := make([]int64, memoryParts)
 	at := func(t time.Time) int { return int(t.Sub(from) / memoryStep) }
 	end := min(at(until), memoryParts-1)
@@ -132,8 +132,8 @@ func seriesOf(samples []runs.Sample, started, until, from time.Time) []int64 {
 	return out
 }
 
-// samplesOf returns the samples of a run that has ended, and keeps them for the next time; nil if its file is gone.
-func (p *past) samplesOf(store *runs.Store, e *runs.Entry) []runs.Sample {
+// loadSamples returns the samples of a run that has ended, and keeps them for the next time; nil if its file is gone.
+func (p *past) loadSamples(store *runs.Store, e *runs.Entry) []runs.Sample {
 	p.mu.Lock()
 	kept, ok := p.samples[e.ID]
 	p.mu.Unlock()
@@ -162,7 +162,7 @@ func (p *past) commandFor(store *runs.Store, e *runs.Entry, what string) string 
 	case what == "idle":
 		return fmt.Sprintf("kill %d", e.PID)
 	case e.Live() && (what == "memory" || what == "oom") && e.LimitBytes > 0:
-		return raise(e)
+		return raiseCommand(e)
 	case what != "oom" || p.help == nil:
 		return look
 	}
@@ -186,8 +186,8 @@ func (p *past) commandFor(store *runs.Store, e *runs.Entry, what string) string 
 	return command
 }
 
-// raise returns the command that gives a run which lives half as much memory again, in steps of 64 MiB.
-func raise(e *runs.Entry) string {
+// raiseCommand returns the command that gives a run which lives half as much memory again, in steps of 64 MiB.
+func raiseCommand(e *runs.Entry) string {
 	const step = 64 << 20
 	return fmt.Sprintf("plimsoll raise %s --memory %s", e.ID, limit.Bytes((e.LimitBytes+e.LimitBytes/2+step-1)/step*step))
 }

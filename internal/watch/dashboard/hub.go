@@ -56,9 +56,9 @@ func (s *snapshot) encode() json.RawMessage {
 	return b.Bytes()
 }
 
-// changes returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of the
-// rows and the rest if they differ. It updates seen, rest and order, the client's state. changed is false if there is nothing to send.
-func (s *snapshot) changes(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
+// takeChanges returns what has changed since a client's last state, as a JSON object: the rows that are new or different, and the order of the rows
+// and the rest if they differ. It updates seen, rest and order, the client's state. changed is false if there is nothing to send.
+func (s *snapshot) takeChanges(seen map[string]string, rest *string, order *string) (text []byte, changed bool) {
 	var b, ids bytes.Buffer
 	b.WriteString(`{"rows":[`)
 	here := make(map[string]bool, len(s.rows))
@@ -142,12 +142,14 @@ func (h *hub) join() error {
 	return nil
 }
 
+// leave counts a viewer less.
 func (h *hub) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.viewers--
 }
 
+// close ends the streams of all viewers. Later ones are refused.
 func (h *hub) close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,7 +176,7 @@ func (h *hub) makeSnapshots() {
 		}
 		var s *snapshot
 		if err == nil {
-			s, err = snapshotOf(store, h.host, h.more, &h.past, &h.spending)
+			s, err = makeSnapshot(store, h.host, h.more, &h.past, &h.spending)
 		}
 		if err != nil {
 			s, err = &snapshot{rest: encodeRest(nil, nil, nil, err.Error())}, nil
@@ -204,8 +206,8 @@ func (h *hub) current() (*snapshot, <-chan struct{}) {
 	return h.now, h.next
 }
 
-// newest returns the newest snapshot, for a viewer that does not stay. It waits for the first one, or for the end of ctx.
-func (h *hub) newest(ctx context.Context) (*snapshot, error) {
+// waitForSnapshot returns the newest snapshot, for a viewer that does not stay. It waits for the first one, or for the end of ctx.
+func (h *hub) waitForSnapshot(ctx context.Context) (*snapshot, error) {
 	if err := h.join(); err != nil {
 		return nil, err
 	}
@@ -257,7 +259,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request) {
 	for {
 		s, next := h.current()
 		if s != nil {
-			if text, changed := s.changes(seen, &restSeen, &order); changed {
+			if text, changed := s.takeChanges(seen, &restSeen, &order); changed {
 				if !send(append(append([]byte("data: "), printable.SafeJSON(text)...), "\n\n"...)) {
 					return
 				}
@@ -295,8 +297,8 @@ type row struct {
 	KilledAt time.Time `json:"killed_at,omitzero"` // that of [runs.Observed]
 }
 
-// snapshotOf polls the store and returns a snapshot of it.
-func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time) []Alert, before *past, money *spending) (*snapshot, error) {
+// makeSnapshot polls the store and returns a snapshot of it.
+func makeSnapshot(store *runs.Store, host func() (Host, bool), more func(time.Time) []Alert, before *past, money *spending) (*snapshot, error) {
 	if err := store.Poll(); err != nil {
 		return nil, err
 	}
@@ -311,12 +313,12 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time
 	var h *Host
 	waiting, reserved, total := 0, int64(0), int64(0)
 	for i := len(live) - 1; i >= 0; i-- { // the newest first
-		r := money.row(&live[i].Entry)
+		r := money.makeRow(&live[i].Entry)
 		r.SetNow(live[i], time.Now())
 		if seen := live[i].Samples; len(seen) > 0 { // the meter is drawn of the limit, which the file cache counts against
 			r.MemoryBytes = max(r.MemoryBytes, seen[len(seen)-1].Charged)
 		}
-		r.Model, r.Spent = live[i].Model, usedOf(live[i].Report.Limits)
+		r.Model, r.Spent = live[i].Model, spendLimits(live[i].Report.Limits)
 		known[r.ID] = true
 		if r.State == runs.Waiting {
 			waiting++
@@ -335,7 +337,7 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time
 		if ended++; ended > maxRows {
 			break
 		}
-		add(money.row(e))
+		add(money.makeRow(e))
 	}
 	if host != nil {
 		if now, ok := host(); ok {
@@ -346,7 +348,7 @@ func snapshotOf(store *runs.Store, host func() (Host, bool), more func(time.Time
 	}
 	now := time.Now()
 	spent := money.today(entries, now)
-	alerts := alertsOf(entries, live, now, total, func(e *runs.Entry, what string) string { return before.commandFor(store, e, what) })
+	alerts := collectAlerts(entries, live, now, total, func(e *runs.Entry, what string) string { return before.commandFor(store, e, what) })
 	first := budgetAlerts(spent, now)
 	if more != nil {
 		first = append(more(now), first...)

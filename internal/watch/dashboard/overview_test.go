@@ -125,22 +125,22 @@ func TestEventsAreSentences(t *testing.T) {
 		journal.AgentQueryEnded{Outcome: "completed", Steps: 2},
 		journal.AgentCalled{Tool: "t"},
 	} {
-		text := sentence(e)
+		text := eventSentence(e)
 		if strings.Contains(text, "_") && !strings.Contains(text, "time_max") || strings.HasPrefix(text, strings.Split(e.Kind(), ".")[0]+":") || strings.Contains(text, "%!") || strings.Contains(text, "  ") || !strings.HasSuffix(text, ".") && e.Kind() != "process.refused" {
 			t.Errorf("%s: %q", e.Kind(), text)
 		}
 	}
-	if text := sentence(journal.MemoryEvicted{}); text != "memory: evicted" {
+	if text := eventSentence(journal.MemoryEvicted{}); text != "memory: evicted" {
 		t.Errorf("a rare one: %q", text)
 	}
 	records := []journal.Record{{Event: journal.LimitUsed{Name: "memory"}}}
 	for n := range 3 * maxEvents {
 		records = append(records, journal.Record{Seq: uint64(n), Event: journal.OOMKills{}})
 	}
-	if list := eventsOf(records); len(list) != maxEvents || list[0].Seq != 3*maxEvents-1 {
+	if list := newestEvents(records); len(list) != maxEvents || list[0].Seq != 3*maxEvents-1 {
 		t.Errorf("%d events, the first is %d", len(list), list[0].Seq)
 	}
-	if list := eventsOf(records[:1]); len(list) != 0 {
+	if list := newestEvents(records[:1]); len(list) != 0 {
 		t.Errorf("a sum is an event: %+v", list)
 	}
 }
@@ -153,7 +153,7 @@ func TestAlertsHaveTheTimeOfTheKillAndACommand(t *testing.T) {
 	entry := runs.Entry{ID: "abc", Tool: "claude", Outcome: "oom", Reason: "killed at its memory limit of 4 GiB", Ended: &end, Observed: runs.Observed{KilledAt: kill}}
 	child := runs.Entry{ID: "def", Tool: "claude", Outcome: "ok", KilledChildren: 2, Ended: &end, Observed: runs.Observed{KilledAt: kill}}
 	loop := runs.Entry{ID: "ghi", Tool: "claude", Outcome: "ok", Ended: &end, Window: journal.Window{Loops: 2, Loop: "read was called 4 times"}}
-	list := alertsOf([]runs.Entry{entry, child, loop}, nil, now, 0, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
+	list := collectAlerts([]runs.Entry{entry, child, loop}, nil, now, 0, func(e *runs.Entry, what string) string { return "plimsoll " + what + " " + e.ID })
 	if len(list) != 3 || list[0].What != "loop" || list[0].Level != "warning" || list[0].Text != "repeats itself: read was called 4 times" ||
 		!list[1].Time.Equal(kill) || !list[2].Time.Equal(kill) || list[1].Help != "plimsoll oom abc" || list[2].Text != "2 of its processes were killed for memory" {
 		t.Errorf("%+v", list)
@@ -173,10 +173,10 @@ func TestForgottenRunsAreAnAlert(t *testing.T) {
 	}
 	list := []*runs.Run{live("a", runs.Idle, "", 1<<30), live("b", runs.Idle, "", 2<<30), live("c", runs.YourTurn, "", 8<<30), live("d", runs.Idle, "b", 2<<30)}
 	help := func(e *runs.Entry, what string) string { return (&past{}).commandFor(nil, e, what) }
-	if got := alertsOf(nil, list, now, 12<<30, help); len(got) != 0 {
+	if got := collectAlerts(nil, list, now, 12<<30, help); len(got) != 0 {
 		t.Errorf("a quarter is not more: %+v", got)
 	}
-	got := alertsOf(nil, list, now, 10<<30, help)
+	got := collectAlerts(nil, list, now, 10<<30, help)
 	if len(got) != 2 || got[0].Run != "b" || got[0].What != "idle" || got[0].Help != "kill 4711" || !strings.Contains(got[0].Text, "holds 2 GiB; all that are idle hold 30 % of this machine") {
 		t.Errorf("%+v", got)
 	}
@@ -197,7 +197,7 @@ func TestNewerAlertsGoFirst(t *testing.T) {
 		entries = append(entries, runs.Entry{ID: fmt.Sprint("short", i), Tool: "make", Outcome: "oom", Started: end.Add(-time.Minute), Ended: &end})
 	}
 	entries = append(entries, long)
-	list := alertsOf(entries, nil, now, 0, help)
+	list := collectAlerts(entries, nil, now, 0, help)
 	if len(list) != maxAlerts || list[0].Run != "long" || list[0].What != "oom" || list[1].What != "result" || list[2].Run != "short0" {
 		t.Errorf("%d alerts, the first %+v", len(list), list[:3])
 	}
@@ -210,7 +210,7 @@ func TestNewerAlertsGoFirst(t *testing.T) {
 		r.Samples = []runs.Sample{{Working: 95}}
 		live = append(live, r)
 	}
-	if list = alertsOf(entries, live, now, 0, help); len(list) != maxAlerts || list[0].Run != "near0" || list[maxAlerts/2].Run != "long" {
+	if list = collectAlerts(entries, live, now, 0, help); len(list) != maxAlerts || list[0].Run != "near0" || list[maxAlerts/2].Run != "long" {
 		t.Errorf("%d alerts; in the middle %+v", len(list), list[maxAlerts/2])
 	}
 	gateways := []runs.Entry{
@@ -218,7 +218,7 @@ func TestNewerAlertsGoFirst(t *testing.T) {
 		{ID: "g2", Kind: runs.KindGateway, Tool: "mcp:files", Started: now.Add(-time.Second), Observed: runs.Observed{LargestResult: 1 << 20, LargestTool: "files/x"}},
 		long,
 	}
-	if list = alertsOf(gateways, nil, now, 0, help); list[0].Tool != "claude" || list[1].Tool != "MCP server files" {
+	if list = collectAlerts(gateways, nil, now, 0, help); list[0].Tool != "claude" || list[1].Tool != "MCP server files" {
 		t.Errorf("a gateway is called %q in a run, %q alone", list[0].Tool, list[1].Tool)
 	}
 }
@@ -264,11 +264,11 @@ func TestTheSeriesOfARun(t *testing.T) {
 	t.Parallel()
 	from := time.Unix(1_000_000, 0)
 	ms := func(steps int) int64 { return int64(steps) * memoryStep.Milliseconds() }
-	got := seriesOf([]runs.Sample{{AtMS: 0, Working: 1}, {AtMS: ms(12), Working: 5}, {AtMS: ms(14), Charged: 3}}, from.Add(-10*memoryStep), from.Add(7*memoryStep), from)
+	got := memoryPerStep([]runs.Sample{{AtMS: 0, Working: 1}, {AtMS: ms(12), Working: 5}, {AtMS: ms(14), Charged: 3}}, from.Add(-10*memoryStep), from.Add(7*memoryStep), from)
 	if want := []int64{1, 1, 5, 5, 3, 3, 3, 3, 0}; !slices.Equal(got[:9], want) {
 		t.Errorf("%v, not %v", got[:9], want)
 	}
-	if got := seriesOf([]runs.Sample{{Working: 1}}, from.Add(-10*memoryStep), from.Add(-memoryStep), from); slices.Max(got) != 0 {
+	if got := memoryPerStep([]runs.Sample{{Working: 1}}, from.Add(-10*memoryStep), from.Add(-memoryStep), from); slices.Max(got) != 0 {
 		t.Errorf("it ended before: %v", got)
 	}
 }

@@ -24,8 +24,8 @@ type told struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// eventsOf returns the newest things that happened in a run, the newest first.
-func eventsOf(records []journal.Record) []told {
+// newestEvents returns the newest things that happened in a run, the newest first, at most maxEvents.
+func newestEvents(records []journal.Record) []told {
 	list := []told{}
 	for i := len(records) - 1; i >= 0 && len(list) < maxEvents; i-- {
 		switch records[i].Event.(type) {
@@ -36,23 +36,23 @@ func eventsOf(records []journal.Record) []told {
 		if err != nil {
 			continue
 		}
-		list = append(list, told{records[i].Seq, records[i].Time, records[i].Event.Kind(), sentence(records[i].Event), text})
+		list = append(list, told{records[i].Seq, records[i].Time, records[i].Event.Kind(), eventSentence(records[i].Event), text})
 	}
 	return list
 }
 
-// verdict returns a sentence about how a run ended, or what it does now.
-func verdict(r *runs.Run) string {
+// stateSentence returns a sentence about how a run ended, or what it does now.
+func stateSentence(r *runs.Run) string {
 	killed := ""
 	if n := len(r.Kills); n > 0 && r.Outcome != "oom" {
-		killed = fmt.Sprintf(" %s was killed on the way, at %s.", r.Kills[n-1].Name, clockOf(r.Kills[n-1].Time))
+		killed = fmt.Sprintf(" %s was killed on the way, at %s.", r.Kills[n-1].Name, formatClock(r.Kills[n-1].Time))
 	}
 	took := r.Age().Round(time.Second).String()
 	switch {
 	case r.State == runs.YourTurn:
-		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", clockOf(r.StateSince), killed)
+		return fmt.Sprintf("It waits for you since %s: the answer ended the turn, and nothing was asked since.%s", formatClock(r.StateSince), killed)
 	case r.State == runs.Idle:
-		return fmt.Sprintf("Nobody uses it since %s: no request, no input, no processor time. One that is forgotten: kill %d.%s", clockOf(r.StateSince), r.PID, killed)
+		return fmt.Sprintf("Nobody uses it since %s: no request, no input, no processor time. One that is forgotten: kill %d.%s", formatClock(r.StateSince), r.PID, killed)
 	case r.Outcome == runs.Waiting:
 		return "It has not started: it " + r.Reason + "."
 	case r.Outcome == runs.Running && r.Reason != "":
@@ -64,7 +64,7 @@ func verdict(r *runs.Run) string {
 	case r.Outcome == "oom":
 		at := ""
 		if !r.KilledAt.IsZero() {
-			at = ", at " + clockOf(r.KilledAt)
+			at = ", at " + formatClock(r.KilledAt)
 		}
 		return fmt.Sprintf("It ran out of memory%s: %s.", at, cmp.Or(r.Reason, "it was killed"))
 	case r.Outcome == "refused":
@@ -73,24 +73,27 @@ func verdict(r *runs.Run) string {
 		return "It has no end: its plimsoll was killed. What is below is what had been written until then."
 	}
 	if n := len(r.Kills); n > 0 && strings.Contains(r.Reason, " was killed for memory") { // it names what was
-		killed = fmt.Sprintf(" The kill was at %s.", clockOf(r.Kills[n-1].Time))
+		killed = fmt.Sprintf(" The kill was at %s.", formatClock(r.Kills[n-1].Time))
 	}
 	return fmt.Sprintf("It ended after %s: %s.%s", took, cmp.Or(r.Reason, r.Outcome), killed)
 }
 
-func clockOf(at time.Time) string { return at.Local().Format("15:04:05") }
+// formatClock returns the local time of day.
+func formatClock(at time.Time) string { return at.Local().Format("15:04:05") }
 
-func size(n int64) string { return limit.Bytes(n).Human() }
+// formatSize returns a number of bytes for people.
+func formatSize(n int64) string { return limit.Bytes(n).Human() }
 
-func rounded(d time.Duration) string {
+// formatDuration returns a duration in milliseconds below a second, else in tenths of a second.
+func formatDuration(d time.Duration) string {
 	if d < time.Second {
 		return d.Round(time.Millisecond).String()
 	}
 	return d.Round(time.Second / 10).String()
 }
 
-// sentence returns a sentence about an event. For rare kinds that is only the kind in words, since the page shows the record too.
-func sentence(e journal.Event) string {
+// eventSentence returns a sentence about an event. For rare kinds that is only the kind in words, since the page shows the record too.
+func eventSentence(e journal.Event) string {
 	if text := windowSentence(e); text != "" {
 		return text
 	}
@@ -101,7 +104,7 @@ func sentence(e journal.Event) string {
 		if e.Nested {
 			return "It may start, inside another run."
 		}
-		return fmt.Sprintf("It may start: %s are set aside for it.", size(e.ReservationBytes))
+		return fmt.Sprintf("It may start: %s are set aside for it.", formatSize(e.ReservationBytes))
 	case journal.Refused:
 		first, _, _ := strings.Cut(e.Reason, "\n")
 		return "It may not start: " + first
@@ -113,11 +116,11 @@ func sentence(e journal.Event) string {
 		if e.LimitBytes == 0 {
 			return fmt.Sprintf("The command runs, as process %d.", e.PID)
 		}
-		return fmt.Sprintf("The command runs, as process %d, with at most %s.", e.PID, size(e.LimitBytes))
+		return fmt.Sprintf("The command runs, as process %d, with at most %s.", e.PID, formatSize(e.LimitBytes))
 	case journal.ChildKilled:
 		at := ""
 		if e.Bytes > 0 {
-			at = " at " + size(e.Bytes)
+			at = " at " + formatSize(e.Bytes)
 		}
 		return fmt.Sprintf("%s (process %d) was killed for memory%s, by %s.", e.Name, e.PID, at, map[bool]string{true: "the kernel", false: e.By}[e.By == "kernel"])
 	case journal.OOMKills:
@@ -127,11 +130,11 @@ func sentence(e journal.Event) string {
 	case journal.Pressure:
 		return fmt.Sprintf("The machine is short of memory: %s %s (%s).", e.Action, cmp.Or(e.Name, "the run"), e.Reason)
 	case journal.MemoryRaised:
-		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", size(e.FromBytes), size(e.ToBytes), e.Why)
+		return fmt.Sprintf("Its memory limit grew from %s to %s: %s.", formatSize(e.FromBytes), formatSize(e.ToBytes), e.Why)
 	case journal.LimitReached:
 		return fmt.Sprintf("It reached the %s line of its limit %s%s.", e.Line, e.Name, map[bool]string{true: "; Plimsoll " + e.Did}[e.Did != ""])
 	case journal.RunIdle:
-		return fmt.Sprintf("It is idle: nobody has used it for %s.", rounded(e.For))
+		return fmt.Sprintf("It is idle: nobody has used it for %s.", formatDuration(e.For))
 	case journal.RunWoke:
 		return "It is used again, by the sign: " + e.By + "."
 	case journal.Forgotten:
@@ -139,7 +142,7 @@ func sentence(e journal.Event) string {
 	case journal.Leftover:
 		return fmt.Sprintf("%s (process %d) was still there when the command had ended: %s.", e.Name, e.PID, e.Fate)
 	case journal.Orphan:
-		return fmt.Sprintf("%s (process %d) runs on without its parent, with %s.", e.Name, e.PID, size(e.Bytes))
+		return fmt.Sprintf("%s (process %d) runs on without its parent, with %s.", e.Name, e.PID, formatSize(e.Bytes))
 	case journal.Warned:
 		return "A warning: " + e.Text
 	case journal.RunEnded:
@@ -147,18 +150,18 @@ func sentence(e journal.Event) string {
 		if e.Outcome == journal.OutcomeOOM {
 			outcome = "out of memory"
 		}
-		return fmt.Sprintf("The command ended after %s: %s. It used at most %s.", rounded(e.Duration), outcome, size(e.PeakBytes))
+		return fmt.Sprintf("The command ended after %s: %s. It used at most %s.", formatDuration(e.Duration), outcome, formatSize(e.PeakBytes))
 	case journal.ToolCalled:
-		text := fmt.Sprintf("%s answered with %s in %s", cmp.Or(e.Tool, e.Method)+" of "+e.Server, size(e.UpstreamBytes), rounded(e.Duration))
+		text := fmt.Sprintf("%s answered with %s in %s", cmp.Or(e.Tool, e.Method)+" of "+e.Server, formatSize(e.UpstreamBytes), formatDuration(e.Duration))
 		switch {
 		case e.Failed:
 			text += ", an error"
 		case e.Spilled:
-			text += fmt.Sprintf("; the agent got a page of %s", size(e.DeliveredBytes))
+			text += fmt.Sprintf("; the agent got a page of %s", formatSize(e.DeliveredBytes))
 		}
 		return text + "."
 	case journal.ToolResultLarge:
-		return fmt.Sprintf("A result of %s was large: %s.", strings.TrimPrefix(e.Server+"/"+e.Tool, "/"), size(e.Bytes))
+		return fmt.Sprintf("A result of %s was large: %s.", strings.TrimPrefix(e.Server+"/"+e.Tool, "/"), formatSize(e.Bytes))
 	case journal.ToolsListed:
 		return fmt.Sprintf("The agent was told of %s of %s.", limit.Count(int64(e.Tools), "tool"), e.Server)
 	case journal.ToolRefused:
@@ -174,19 +177,19 @@ func sentence(e journal.Event) string {
 func windowSentence(e journal.Event) string {
 	switch e := e.(type) {
 	case journal.WindowRequest:
-		return asked(e.Model, e.Tokens, e.LimitTokens)
+		return requestSentence(e.Model, e.Tokens, e.LimitTokens)
 	case journal.AgentRequest:
-		return asked(e.Model, e.Tokens, e.LimitTokens)
+		return requestSentence(e.Model, e.Tokens, e.LimitTokens)
 	case journal.WindowResponse:
 		switch {
 		case e.Ended != "complete":
-			return fmt.Sprintf("The answer broke off after %s: %s.", rounded(e.Duration), strings.ReplaceAll(e.Ended, "_", " "))
+			return fmt.Sprintf("The answer broke off after %s: %s.", formatDuration(e.Duration), strings.ReplaceAll(e.Ended, "_", " "))
 		case e.Status/100 != 2:
 			return fmt.Sprintf("%s answered with the status %d.", cmp.Or(e.Upstream, "The provider"), e.Status)
 		case e.EndsTurn:
-			return fmt.Sprintf("%s answered in %s with %s tokens, which ended the turn.", e.Model, rounded(e.Duration), limit.Tokens(e.TokensOut))
+			return fmt.Sprintf("%s answered in %s with %s tokens, which ended the turn.", e.Model, formatDuration(e.Duration), limit.Tokens(e.TokensOut))
 		}
-		return fmt.Sprintf("%s answered in %s with %s tokens.", e.Model, rounded(e.Duration), limit.Tokens(e.TokensOut))
+		return fmt.Sprintf("%s answered in %s with %s tokens.", e.Model, formatDuration(e.Duration), limit.Tokens(e.TokensOut))
 	case journal.WindowCompacted:
 		return fmt.Sprintf("The conversation was shortened from %s to %s tokens (%s).", limit.Tokens(e.Before), limit.Tokens(e.After), e.Why())
 	case journal.AgentRoom:
@@ -196,7 +199,7 @@ func windowSentence(e journal.Event) string {
 	case journal.WindowRefused:
 		return fmt.Sprintf("Plimsoll answered the request itself, with the status %d: %s", e.Status, e.Text)
 	case journal.WindowStalled:
-		return fmt.Sprintf("The answer stood still for %s and was ended.", rounded(e.Quiet))
+		return fmt.Sprintf("The answer stood still for %s and was ended.", formatDuration(e.Quiet))
 	case journal.WindowLoop:
 		return fmt.Sprintf("The agent repeats itself: %s%s.", e.Text, e.Then())
 	case journal.WindowRateWaited:
@@ -214,23 +217,25 @@ func windowSentence(e journal.Event) string {
 	case journal.AgentQueryStarted:
 		return "A question was asked."
 	case journal.AgentQueryEnded:
-		return fmt.Sprintf("The question was answered after %s: %s, %s.", rounded(e.Duration), e.Outcome, limit.Count(int64(e.Steps), "step"))
+		return fmt.Sprintf("The question was answered after %s: %s, %s.", formatDuration(e.Duration), e.Outcome, limit.Count(int64(e.Steps), "step"))
 	case journal.AgentCalled:
-		return fmt.Sprintf("The tool %s answered with %s.", e.Tool, size(e.Bytes))
+		return fmt.Sprintf("The tool %s answered with %s.", e.Tool, formatSize(e.Bytes))
 	}
 	return ""
 }
 
-func asked(model string, tokens, most int64) string {
-	if most > 0 {
-		return fmt.Sprintf("%s was asked, with %s of %s tokens.", model, limit.Tokens(tokens), limit.Tokens(most))
+// requestSentence returns a sentence about a request to a model, with the size of its window if that is not 0.
+func requestSentence(model string, tokens, windowSize int64) string {
+	if windowSize > 0 {
+		return fmt.Sprintf("%s was asked, with %s of %s tokens.", model, limit.Tokens(tokens), limit.Tokens(windowSize))
 	}
 	return fmt.Sprintf("%s was asked, with %s tokens.", model, limit.Tokens(tokens))
 }
 
+// rateSentence returns a sentence about requests that wait, or have waited, for their provider.
 func rateSentence(e *journal.WindowRateWaited) string {
 	if e.Waiting > 0 {
 		return fmt.Sprintf("%s %s for the provider.", limit.Count(int64(e.Waiting), "request"), map[bool]string{true: "waits", false: "wait"}[e.Waiting == 1])
 	}
-	return fmt.Sprintf("%s went on after waiting for the provider, %s at the longest.", limit.Count(int64(e.Requests), "request"), rounded(e.Longest))
+	return fmt.Sprintf("%s went on after waiting for the provider, %s at the longest.", limit.Count(int64(e.Requests), "request"), formatDuration(e.Longest))
 }

@@ -140,6 +140,7 @@ func (s *Server) Takes(p string) bool { return p == "/" || strings.HasPrefix(p, 
 
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// ServeHTTP answers a request. Without the cookie it answers only the one that exchanges the token for it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentPolicy)
@@ -158,7 +159,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, here := strings.CutPrefix(r.URL.Path, s.base)
-	if !here || !s.allowed(r) {
+	if !here || !s.hasCookie(r) {
 		http.Error(w, "this address needs its token: plimsoll watch --url prints the whole address", http.StatusUnauthorized)
 		return
 	}
@@ -201,8 +202,8 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request, given string) {
 	http.Redirect(w, r, s.base, http.StatusSeeOther)
 }
 
-// allowed reports whether a request has the cookie.
-func (s *Server) allowed(r *http.Request) bool {
+// hasCookie reports whether a request has the cookie.
+func (s *Server) hasCookie(r *http.Request) bool {
 	for _, c := range r.CookiesNamed(cookieName) {
 		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie)) == 1 {
 			return true
@@ -222,11 +223,12 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) 
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", typeOf(name))
+	w.Header().Set("Content-Type", contentType(name))
 	_, _ = w.Write(text)
 }
 
-func typeOf(name string) string {
+// contentType returns the media type of an embedded file by the end of its name.
+func contentType(name string) string {
 	switch path.Ext(name) { // the system's table may say something else
 	case ".js":
 		return "text/javascript; charset=utf-8"
@@ -277,7 +279,7 @@ type problem struct {
 
 // serveState answers with the version, the list of pages and the newest snapshot.
 func (s *Server) serveState(w http.ResponseWriter, r *http.Request) {
-	now, err := s.hub.newest(r.Context())
+	now, err := s.hub.waitForSnapshot(r.Context())
 	if err != nil {
 		answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 		return
@@ -318,12 +320,12 @@ func (s *Server) serveRun(w http.ResponseWriter, id string) {
 			Help    string    `json:"help,omitempty"`
 			Events  []told    `json:"events"`
 			Records *struct{} `json:"records,omitempty"` // they are in Events
-		}{plain: (*plain)(run), Verdict: verdict(run), Next: []string{}, Events: eventsOf(run.Records), Spent: usedOf(run.Report.Limits)}
+		}{plain: (*plain)(run), Verdict: stateSentence(run), Next: []string{}, Events: newestEvents(run.Records), Spent: spendLimits(run.Report.Limits)}
 		if s.o.Help != nil {
 			page.Help, page.Next = s.o.Help(run)
 		}
 		if run.Live() && len(run.Kills) > 0 && run.LimitBytes > 0 {
-			page.Help = raise(&run.Entry)
+			page.Help = raiseCommand(&run.Entry)
 		}
 		if s.o.Cost != nil {
 			if cost, ok := s.o.Cost(&run.Entry); ok {
@@ -354,7 +356,7 @@ func (s *Server) serveMemory(w http.ResponseWriter) {
 		answerJSON(w, http.StatusInternalServerError, problem{err.Error()})
 		return
 	}
-	answerJSON(w, http.StatusOK, s.hub.past.memory(store, time.Now()))
+	answerJSON(w, http.StatusOK, s.hub.past.memoryBands(store, time.Now()))
 }
 
 // serveCut answers with what was cut from a conversation; 404 if it is not stored.

@@ -61,13 +61,13 @@ func (s *spending) today(entries []runs.Entry, now time.Time) *Spending {
 	if read.Budgets == nil {
 		read.Budgets = []spend.Account{}
 	}
-	read.Rows = fewSpenders(read.Rows)
+	read.Rows = topSpenders(read.Rows)
 	s.at, s.last = now, &read
 	return s.last
 }
 
-// fewSpenders returns the first maxSpenders rows, and the sum of the others as one more.
-func fewSpenders(rows []Spender) []Spender {
+// topSpenders returns the first maxSpenders rows, and the sum of the others as one more.
+func topSpenders(rows []Spender) []Spender {
 	if rows == nil {
 		rows = []Spender{}
 	}
@@ -90,16 +90,17 @@ type used struct {
 	Words string `json:"words"`
 }
 
-func usedOf(limits []journal.Limit) (list []used) {
+// spendLimits returns the limits among these that are of what a run may spend, with what was used of them.
+func spendLimits(limits []journal.Limit) (list []used) {
 	for _, l := range runs.SpendLimits(limits) {
-		list = append(list, used{l.Name, l.Used, l.Hard, runs.SpentWords(l)})
+		list = append(list, used{l.Name, l.Used, l.Hard, runs.FormatSpent(l)})
 	}
 	return list
 }
 
-// row returns the row of a run, with what it cost.
-func (s *spending) row(e *runs.Entry) row {
-	return row{View: runs.ViewOf(e, s.cost), Requests: e.Requests(), KilledAt: e.KilledAt}
+// makeRow returns the row of a run, with what it cost.
+func (s *spending) makeRow(e *runs.Entry) row {
+	return row{View: runs.NewView(e, s.cost), Requests: e.Requests(), KilledAt: e.KilledAt}
 }
 
 // addSpent adds an alert if a run has come near a limit of what it may spend, with the command that raises it. If there are several, it is
@@ -115,7 +116,7 @@ func (a *alerting) addSpent(r *runs.Run) {
 		return
 	}
 	unit, most := spend.UnitOf(worst.Name), float64(worst.Hard)
-	text, level := "has spent "+runs.SpentWords(worst), "warning"
+	text, level := "has spent "+runs.FormatSpent(worst), "warning"
 	switch worst.Name {
 	case spend.LimitCost:
 		most /= 1e6
@@ -149,13 +150,14 @@ func budgetAlerts(s *Spending, now time.Time) (list []Alert) {
 		}
 		list = append(list, Alert{
 			Level: level, Tool: "All runs", What: b.Name, Time: now, Help: "plimsoll spend --by budget",
-			Text: fmt.Sprintf("have spent %s of the %s of the %s%s; it begins anew %s", limit.Dollars(b.Spent), limit.Dollars(b.Max), budgetWords(b.Name), refused,
+			Text: fmt.Sprintf("have spent %s of the %s of the %s%s; it begins anew %s", limit.Dollars(b.Spent), limit.Dollars(b.Max), budgetName(b.Name), refused,
 				b.Reset.Local().Format("Mon 15:04")),
 		})
 	}
 	return list
 }
 
-func budgetWords(name string) string {
+// budgetName returns the name of a budget as alerts call it: "day", "month".
+func budgetName(name string) string {
 	return cmp.Or(map[string]string{spend.BudgetDay: "day", spend.BudgetMonth: "month"}[name], strings.TrimPrefix(name, "budget."))
 }

@@ -89,7 +89,7 @@ func TestARunAtItsLimitIsAnAlert(t *testing.T) {
 	} {
 		r := &runs.Run{Entry: runs.Entry{ID: "r", Tool: "claude", Outcome: runs.Running}, Report: journal.Report{Limits: c.limits}}
 		var got strings.Builder
-		for _, a := range alertsOf(nil, []*runs.Run{r}, time.Unix(1_000_000, 0), 0, nil) {
+		for _, a := range collectAlerts(nil, []*runs.Run{r}, time.Unix(1_000_000, 0), 0, nil) {
 			got.WriteString(fmt.Sprintf("%s: %s: %s", a.Level, a.Text, a.Help))
 		}
 		if got.String() != c.want {

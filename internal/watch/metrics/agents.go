@@ -45,44 +45,44 @@ func (a *agents) register(all *instruments) {
 
 // observe counts an event of an agent.
 func (a *agents) observe(m *Metrics, e journal.Event) {
-	by := func(agent string, list ...label) labels { return append(list, m.agent(agent)) }
+	by := func(agent string, list ...label) labels { return append(list, m.agentLabel(agent)) }
 	switch e := e.(type) {
 	case journal.AgentQueryEnded:
-		a.queries.add(1, by(e.Agent, text("outcome", e.Outcome)))
-		a.duration.record(e.Duration.Seconds(), by(e.Agent, text("outcome", e.Outcome)))
-		a.steps.record(float64(e.Steps), by(e.Agent))
-		a.memory.record(float64(e.PeakBytes), by(e.Agent))
-		a.tokens.add(e.TokensIn, by(e.Agent, text("gen_ai.token.type", "input")))
-		a.tokens.add(e.TokensOut, by(e.Agent, text("gen_ai.token.type", "output")))
+		a.queries.add(1, by(e.Agent, textLabel("outcome", e.Outcome)))
+		a.duration.observe(e.Duration.Seconds(), by(e.Agent, textLabel("outcome", e.Outcome)))
+		a.steps.observe(float64(e.Steps), by(e.Agent))
+		a.memory.observe(float64(e.PeakBytes), by(e.Agent))
+		a.tokens.add(e.TokensIn, by(e.Agent, textLabel("gen_ai.token.type", "input")))
+		a.tokens.add(e.TokensOut, by(e.Agent, textLabel("gen_ai.token.type", "output")))
 	case journal.AgentQueryRefused:
-		a.refused.add(1, by(e.Agent, text("reason", e.Why)))
+		a.refused.add(1, by(e.Agent, textLabel("reason", e.Why)))
 	case journal.AgentCalled:
-		of := labels{m.tool("agent\x00"+e.Agent, e.Tool), truth("failed", e.Failed)}
-		a.calling.record(e.Duration.Seconds(), by(e.Agent, of...))
+		of := labels{m.toolLabel("agent\x00"+e.Agent, e.Tool), boolLabel("failed", e.Failed)}
+		a.calling.observe(e.Duration.Seconds(), by(e.Agent, of...))
 		if e.Why != "" {
-			of = append(of, text("reason", e.Why))
+			of = append(of, textLabel("reason", e.Why))
 		}
 		a.took.add(1, by(e.Agent, of...))
 	case journal.AgentResultCut:
-		a.cut.add(1, by(e.Agent, text("where", e.Where)))
+		a.cut.add(1, by(e.Agent, textLabel("where", e.Where)))
 	case journal.AgentCallLeaked:
 		a.leaked.add(1, by(e.Agent))
 	case journal.AgentLoop:
-		a.loops.add(1, by(e.Agent, text("rule", e.Rule), truth("ended", e.Ended)))
+		a.loops.add(1, by(e.Agent, textLabel("rule", e.Rule), boolLabel("ended", e.Ended)))
 	case journal.AgentRoom:
-		a.rooms.add(1, by(e.Agent, text("reason", e.Why)))
+		a.rooms.add(1, by(e.Agent, textLabel("reason", e.Why)))
 	case journal.AgentRetry:
-		a.retries.add(1, by(e.Agent, text("failure", e.Failure)))
+		a.retries.add(1, by(e.Agent, textLabel("failure", e.Failure)))
 	case journal.AgentForgot:
 		a.forgot.add(1, by(e.Agent))
 	case journal.AgentSessionsEvicted:
-		a.removed.add(int64(e.Sessions), with(text("reason", e.Why)))
+		a.removed.add(int64(e.Sessions), makeLabels(textLabel("reason", e.Why)))
 	case journal.AgentSessionCut:
 		a.shortened.add(1, nil)
 	case journal.AgentSessionDamaged:
-		a.damaged.add(1, with(text("reason", "damaged")))
+		a.damaged.add(1, makeLabels(textLabel("reason", "damaged")))
 	case journal.AgentSessionTorn:
-		a.damaged.add(1, with(text("reason", "torn")))
+		a.damaged.add(1, makeLabels(textLabel("reason", "torn")))
 	case journal.AgentQueueClosed:
 		a.closed.add(1, by(e.Agent))
 	case journal.AgentQueueReopened:
@@ -91,13 +91,13 @@ func (a *agents) observe(m *Metrics, e journal.Event) {
 	case journal.AgentQueueRemoved:
 		a.dropped.add(int64(e.Dropped), by(e.Agent))
 	case journal.AgentTasksEvicted:
-		a.evicted.add(int64(e.Tasks), by(e.Agent, text("reason", e.Why)))
+		a.evicted.add(int64(e.Tasks), by(e.Agent, textLabel("reason", e.Why)))
 	}
 }
 
-// agent returns the label of an agent's name.
-func (m *Metrics) agent(name string) label {
-	return label{"agent", m.label(m.agents, maxAgents, name, name)}
+// agentLabel returns the label of an agent's name; beyond maxAgents that of all others.
+func (m *Metrics) agentLabel(name string) label {
+	return label{"agent", m.labelValue(m.agents, maxAgents, name, name)}
 }
 
 // Buckets that the semantic conventions give for MCP operations, in seconds, and ours for
@@ -136,37 +136,37 @@ func (t *tools) observe(m *Metrics, e journal.Event) {
 	case journal.ToolCalled:
 		t.countCall(m, e)
 	case journal.ToolResultLarge:
-		t.large.add(1, with(m.server(e.Server), m.tool(e.Server, e.Tool), text("level", e.Level)))
+		t.large.add(1, makeLabels(m.serverLabel(e.Server), m.toolLabel(e.Server, e.Tool), textLabel("level", e.Level)))
 	case journal.ToolRefused:
-		t.refused.add(1, with(m.server(e.Server), text("reason", e.Why)))
+		t.refused.add(1, makeLabels(m.serverLabel(e.Server), textLabel("reason", e.Why)))
 	case journal.ToolRead:
-		t.reading.record(e.Duration.Seconds(), with(m.server(e.Server), text("what", e.What), truth("failed", e.Failed)))
+		t.reading.observe(e.Duration.Seconds(), makeLabels(m.serverLabel(e.Server), textLabel("what", e.What), boolLabel("failed", e.Failed)))
 	case journal.ToolServer:
-		t.moved.add(1, with(m.server(e.Server), text("state", e.State)))
+		t.moved.add(1, makeLabels(m.serverLabel(e.Server), textLabel("state", e.State)))
 	case journal.ToolNoise:
-		t.noise.add(e.Bytes, with(m.server(e.Server), text("what", e.What)))
+		t.noise.add(e.Bytes, makeLabels(m.serverLabel(e.Server), textLabel("what", e.What)))
 	case journal.SpoolEvicted:
-		t.gone.add(int64(e.Results), with(text("reason", e.Why)))
-		t.sum.add(e.Bytes, with(text("reason", e.Why)))
+		t.gone.add(int64(e.Results), makeLabels(textLabel("reason", e.Why)))
+		t.sum.add(e.Bytes, makeLabels(textLabel("reason", e.Why)))
 	}
 }
 
 // countCall counts a call of a tool that was answered.
 func (t *tools) countCall(m *Metrics, e journal.ToolCalled) {
-	of := labels{m.server(e.Server), m.tool(e.Server, cmp.Or(e.Tool, e.Method))}
+	of := labels{m.serverLabel(e.Server), m.toolLabel(e.Server, cmp.Or(e.Tool, e.Method))}
 	by := of
-	t.calls.add(1, append(of, truth("failed", e.Failed)))
-	t.delivered.record(float64(e.DeliveredBytes), by)
+	t.calls.add(1, append(of, boolLabel("failed", e.Failed)))
+	t.delivered.observe(float64(e.DeliveredBytes), by)
 	if e.Spilled {
 		t.spilled.add(1, by)
 	}
-	t.upstream.record(float64(e.UpstreamBytes), by)
-	operation := append(of, text("mcp.method.name", e.Method))
+	t.upstream.observe(float64(e.UpstreamBytes), by)
+	operation := append(of, textLabel("mcp.method.name", e.Method))
 	if e.Method == "tools/call" {
 		operation = append(operation, label{"gen_ai.operation.name", "execute_tool"})
 	}
 	if e.Protocol != "" {
-		operation = append(operation, text("mcp.protocol.version", e.Protocol))
+		operation = append(operation, textLabel("mcp.protocol.version", e.Protocol))
 	}
 	switch {
 	case e.Cut:
@@ -174,15 +174,15 @@ func (t *tools) countCall(m *Metrics, e journal.ToolCalled) {
 	case e.Failed:
 		operation = append(operation, label{"error.type", "tool_error"})
 	}
-	t.duration.record(e.Duration.Seconds(), operation)
+	t.duration.observe(e.Duration.Seconds(), operation)
 }
 
-// server returns the label of an MCP server's name.
-func (m *Metrics) server(name string) label {
-	return label{"server", m.label(m.servers, maxServers, name, name)}
+// serverLabel returns the label of an MCP server's name; beyond maxServers that of all others.
+func (m *Metrics) serverLabel(name string) label {
+	return label{"server", m.labelValue(m.servers, maxServers, name, name)}
 }
 
-// tool returns the label of a tool's name; the first tools of each server get one of their own.
-func (m *Metrics) tool(server, name string) label {
-	return label{"gen_ai.tool.name", m.label(m.tools, maxTools, server+"\x00"+name, name)}
+// toolLabel returns the label of a tool's name; beyond maxTools, counted over all servers, that of all others.
+func (m *Metrics) toolLabel(server, name string) label {
+	return label{"gen_ai.tool.name", m.labelValue(m.tools, maxTools, server+"\x00"+name, name)}
 }

@@ -77,13 +77,13 @@ func showGo(all *instruments) {
 		}
 		samples = samples[len(f.sum):]
 		if known {
-			all.named(f.kind, f.name, f.help+" Equals to "+strings.Join(f.sum, " + ")+".", nil).put(float64(sum), nil)
+			all.addNamed(f.kind, f.name, f.help+" Equals to "+strings.Join(f.sum, " + ")+".", nil).setFloat(float64(sum), nil)
 		}
 	}
 	threads, _ := runtime.ThreadCreateProfile(nil)
-	all.named(gauging, "go_threads", "Number of OS threads created.", nil).set(int64(threads), nil)
-	all.named(gauging, "go_goroutines", "Number of goroutines that currently exist.", nil).set(int64(runtime.NumGoroutine()), nil)
-	all.named(gauging, "go_info", "Information about the Go environment.", nil).set(1, with(label{"version", runtime.Version()}))
+	all.addNamed(gauging, "go_threads", "Number of OS threads created.", nil).set(int64(threads), nil)
+	all.addNamed(gauging, "go_goroutines", "Number of goroutines that currently exist.", nil).set(int64(runtime.NumGoroutine()), nil)
+	all.addNamed(gauging, "go_info", "Information about the Go environment.", nil).set(1, makeLabels(label{"version", runtime.Version()}))
 
 	stats := debug.GCStats{PauseQuantiles: make([]time.Duration, len(gcQuantiles))}
 	debug.ReadGCStats(&stats)
@@ -91,8 +91,8 @@ func showGo(all *instruments) {
 	if stats.NumGC > 0 {
 		last = float64(stats.LastGC.UnixNano()) / 1e9
 	}
-	all.named(gauging, "go_memstats_last_gc_time_seconds", "Number of seconds since 1970 of last garbage collection.", nil).put(last, nil)
-	pauses := all.named(summing, "go_gc_duration_seconds", "A summary of the wall-time pause (stop-the-world) duration in garbage collection cycles.", gcQuantiles)
+	all.addNamed(gauging, "go_memstats_last_gc_time_seconds", "Number of seconds since 1970 of last garbage collection.", nil).setFloat(last, nil)
+	pauses := all.addNamed(summing, "go_gc_duration_seconds", "A summary of the wall-time pause (stop-the-world) duration in garbage collection cycles.", gcQuantiles)
 	pauses.setSummary(stats.PauseQuantiles, stats.PauseTotal, uint64(stats.NumGC))
 }
 
@@ -131,7 +131,7 @@ func showProcess(all *instruments) {
 	told := readProcess()
 	for _, f := range processFamilies {
 		if v, ok := told[f.name]; ok {
-			all.named(f.kind, f.name, f.help, nil).put(v, nil)
+			all.addNamed(f.kind, f.name, f.help, nil).setFloat(v, nil)
 		}
 	}
 }

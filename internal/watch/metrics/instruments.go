@@ -22,12 +22,14 @@ type label struct{ key, value string }
 
 type labels []label
 
-func with(list ...label) labels { return list }
+// makeLabels returns labels as a list.
+func makeLabels(list ...label) labels { return list }
 
-// text returns a label whose value is cut and cleaned.
-func text(key, value string) label { return label{key, clip(value)} }
+// textLabel returns a label whose value is cut and cleaned.
+func textLabel(key, value string) label { return label{key, cleanLabel(value)} }
 
-func truth(key string, yes bool) label {
+// boolLabel returns a label with the value "true" or "false".
+func boolLabel(key string, yes bool) label {
 	if yes {
 		return label{key, "true"}
 	}
@@ -82,16 +84,17 @@ func (all *instruments) add(kind kind, name, unit, help string, buckets []float6
 	if kind == counting {
 		name += "_total"
 	}
-	return all.named(kind, name, help, buckets)
+	return all.addNamed(kind, name, help, buckets)
 }
 
-// named adds an instrument whose name is given as it is shown.
-func (all *instruments) named(kind kind, name, help string, buckets []float64) *instrument {
+// addNamed adds an instrument whose name is given as it is shown, and returns it.
+func (all *instruments) addNamed(kind kind, name, help string, buckets []float64) *instrument {
 	i := &instrument{all: all, kind: kind, name: name, help: help, buckets: buckets, series: map[string]*series{}}
 	all.list = append(all.list, i)
 	return i
 }
 
+// counter, gauge and histogram add an instrument of their kind and return it.
 func (all *instruments) counter(name, unit, help string) *instrument {
 	return all.add(counting, name, unit, help, nil)
 }
@@ -104,6 +107,7 @@ func (all *instruments) histogram(name, unit, help string, buckets []float64) *i
 	return all.add(bucketing, name, unit, help, buckets)
 }
 
+// underscored returns a name with underscores for its dots.
 func underscored(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // add counts n of something; what would count backwards is left out.
@@ -120,17 +124,17 @@ func (i *instrument) addFloat(v float64, l labels) {
 }
 
 // set sets a gauge.
-func (i *instrument) set(n int64, l labels) { i.put(float64(n), l) }
+func (i *instrument) set(n int64, l labels) { i.setFloat(float64(n), l) }
 
-// put sets a gauge, or a counter that somebody else counts.
-func (i *instrument) put(v float64, l labels) {
+// setFloat sets a gauge, or a counter that somebody else counts.
+func (i *instrument) setFloat(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
 	i.seriesOf(l).sum = v
 }
 
-// record adds a value to a histogram.
-func (i *instrument) record(v float64, l labels) {
+// observe adds a value to a histogram.
+func (i *instrument) observe(v float64, l labels) {
 	i.all.mu.Lock()
 	defer i.all.mu.Unlock()
 	s := i.seriesOf(l)
@@ -202,31 +206,31 @@ func (i *instrument) snapshot() []series {
 	return list
 }
 
-// write writes the family, if there is a series in it.
+// write writes all series of the instrument, and nothing if it has none.
 func (i *instrument) write(w textWriter) {
 	list := i.snapshot()
 	if len(list) == 0 {
 		return
 	}
-	w.head(i.name, i.help, i.kind.String())
+	w.writeHead(i.name, i.help, i.kind.String())
 	for _, s := range list {
 		switch i.kind {
 		case bucketing:
 			upTo := uint64(0)
 			for b, bound := range i.buckets {
 				upTo += s.within[b]
-				w.sample(i.name, "_bucket", s.labels, "le", bound, float64(upTo))
+				w.writeSample(i.name, "_bucket", s.labels, "le", bound, float64(upTo))
 			}
-			w.sample(i.name, "_bucket", s.labels, "le", math.Inf(1), float64(s.count))
+			w.writeSample(i.name, "_bucket", s.labels, "le", math.Inf(1), float64(s.count))
 		case summing:
 			for q, quantile := range i.buckets {
-				w.sample(i.name, "", s.labels, "quantile", quantile, s.at[q])
+				w.writeSample(i.name, "", s.labels, "quantile", quantile, s.at[q])
 			}
 		default:
-			w.sample(i.name, "", s.labels, "", 0, s.sum)
+			w.writeSample(i.name, "", s.labels, "", 0, s.sum)
 			continue
 		}
-		w.sample(i.name, "_sum", s.labels, "", 0, s.sum)
-		w.sample(i.name, "_count", s.labels, "", 0, float64(s.count))
+		w.writeSample(i.name, "_sum", s.labels, "", 0, s.sum)
+		w.writeSample(i.name, "_count", s.labels, "", 0, float64(s.count))
 	}
 }

@@ -12,9 +12,9 @@ func TestSeriesAreBounded(t *testing.T) {
 	var all instruments
 	c := all.counter("plimsoll.test", "By", "A test.")
 	for n := range 3 * maxSeries {
-		c.add(2, with(label{"n", fmt.Sprint(n)}))
+		c.add(2, makeLabels(label{"n", fmt.Sprint(n)}))
 	}
-	c.add(-5, with(label{"n", "1"})) // a counter never goes back
+	c.add(-5, makeLabels(label{"n", "1"})) // a counter never goes back
 	if n := len(c.series); n != maxSeries+1 {
 		t.Errorf("%d series", n)
 	}
@@ -49,7 +49,7 @@ func TestScrapeAtTheMostSeriesIsBounded(t *testing.T) {
 	for i := range histograms {
 		h := all.histogram(fmt.Sprint("plimsoll.test.", i), "s", "A test.", durationBuckets)
 		for n := range maxSeries + 10 {
-			h.record(float64(n), with(label{"model", fmt.Sprint(strings.Repeat("m", maxLabel-5), n)}))
+			h.observe(float64(n), makeLabels(label{"model", fmt.Sprint(strings.Repeat("m", maxLabel-5), n)}))
 		}
 	}
 	e := newExposition(&all)

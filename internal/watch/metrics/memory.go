@@ -41,7 +41,7 @@ func (r *remembered) observe(e journal.Event) {
 	case journal.MemoryForgotten:
 		r.forgotten.add(int64(e.Records), nil)
 	case journal.MemoryEvicted:
-		r.evicted.add(int64(e.Records), with(text("reason", e.Why)))
+		r.evicted.add(int64(e.Records), makeLabels(textLabel("reason", e.Why)))
 	case journal.MemoryFacts:
 		r.asked.add(1, nil)
 		r.episodes.add(int64(e.Episodes), nil)
@@ -50,14 +50,14 @@ func (r *remembered) observe(e journal.Event) {
 			outcome string
 			n       int
 		}{{"kept", e.Kept}, {"known", e.Known}, {"unquoted", e.Unquoted}, {"unsupported", e.Unsupported}, {"malformed", e.Malformed}} {
-			r.proposals.add(int64(p.n), with(label{"outcome", p.outcome}))
+			r.proposals.add(int64(p.n), makeLabels(label{"outcome", p.outcome}))
 		}
 	case journal.MemoryFactsFailed:
 		why := e.Why
 		if !factsFailures[why] {
 			why = "other"
 		}
-		r.fail.add(1, with(label{"reason", why}))
+		r.fail.add(1, makeLabels(label{"reason", why}))
 		if why == "failed" {
 			r.tokens.add(int64(e.Tokens), nil)
 		}
@@ -85,10 +85,11 @@ func (m *Metrics) ShowMemory(now func() Memory) {
 	})
 }
 
+// show adds the counts to a scrape; those of facts only where facts are drawn.
 func (m *Memory) show(all *instruments) {
 	captured := all.counter("plimsoll.memory.captured", "{record}", "Records of conversations, by whether they could be written.")
-	captured.add(m.Records, with(truth("failed", false)))
-	captured.add(m.Failed, with(truth("failed", true)))
+	captured.add(m.Records, makeLabels(boolLabel("failed", false)))
+	captured.add(m.Failed, makeLabels(boolLabel("failed", true)))
 	all.counter("plimsoll.memory.dropped", "{part}", "Parts of conversations for which the queue had no room.").add(m.Dropped, nil)
 	all.counter("plimsoll.memory.dropped.size", "By", "Their bytes.").add(m.DroppedBytes, nil)
 	all.gauge("plimsoll.memory.queued", "{part}", "Parts of conversations that wait to be kept.").set(int64(m.Waiting), nil)

@@ -78,36 +78,36 @@ func (m *Metrics) Handler() http.Handler { return m.shown }
 
 // Observe counts one record.
 func (m *Metrics) Observe(r journal.Record) {
-	m.events.add(1, with(label{"kind", r.Event.Kind()}))
+	m.events.add(1, makeLabels(label{"kind", r.Event.Kind()}))
 	m.window.observe(m, r.Event)
 	m.calls.observe(m, r.Event)
 	m.asked.observe(m, r.Event)
 	m.memory.observe(r.Event)
 }
 
-// model returns the label of a model's name.
-func (m *Metrics) model(name string) label {
-	return label{"gen_ai.request.model", m.label(m.models, maxModels, name, name)}
+// modelLabel returns the label of a model's name; beyond maxModels that of all others.
+func (m *Metrics) modelLabel(name string) label {
+	return label{"gen_ai.request.model", m.labelValue(m.models, maxModels, name, name)}
 }
 
-// label returns the label for key: a new key gets name, cleaned, as long as known has fewer than most, and "other" after that. It is the same
-// for the key from then on.
-func (m *Metrics) label(known map[string]string, most int, key, name string) string {
+// labelValue returns the value of a label for key: a new key gets name, cleaned, as long as known has fewer than maxValues, and "other" after that.
+// It is the same for the key from then on.
+func (m *Metrics) labelValue(known map[string]string, maxValues int, key, name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	label, ok := known[key]
 	if !ok {
 		label = "other"
-		if len(known) < most {
-			label = clip(name)
+		if len(known) < maxValues {
+			label = cleanLabel(name)
 			known[key] = label
 		}
 	}
 	return label
 }
 
-// clip returns a text as the value of a label: at most maxLabel bytes of printable ASCII, "unknown" for "".
-func clip(s string) string {
+// cleanLabel returns a text as the value of a label: at most maxLabel bytes of printable ASCII, "unknown" for "".
+func cleanLabel(s string) string {
 	if s == "" {
 		return "unknown"
 	}
@@ -138,8 +138,8 @@ func (m *Metrics) ShowAgents(now func() []Agent) {
 		memory := all.gauge("plimsoll.agent.query.memory.used", "By", "What the queries that run hold now: messages, results, remembered calls.")
 		window := all.gauge("plimsoll.agent.window.ratio", "1", "Part of its window that an agent works with: a half for a while after a death for memory.")
 		for _, a := range now() {
-			memory.set(a.Memory, with(m.agent(a.Name)))
-			window.put(a.Window, with(m.agent(a.Name)))
+			memory.set(a.Memory, makeLabels(m.agentLabel(a.Name)))
+			window.setFloat(a.Window, makeLabels(m.agentLabel(a.Name)))
 		}
 	})
 }

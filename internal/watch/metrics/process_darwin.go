@@ -17,7 +17,7 @@ func readProcess() map[string]float64 {
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
 		told[processCPU] = time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
 	}
-	if n, ok := openFiles("/dev/fd"); ok {
+	if n, ok := countOpenFiles("/dev/fd"); ok {
 		told[processOpenFiles] = float64(n)
 	}
 	var bound unix.Rlimit

@@ -19,7 +19,7 @@ func readProcess() map[string]float64 {
 	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
 		readStat(told, stat)
 	}
-	if n, ok := openFiles("/proc/self/fd"); ok {
+	if n, ok := countOpenFiles("/proc/self/fd"); ok {
 		told[processOpenFiles] = float64(n)
 	}
 	var bound unix.Rlimit

@@ -4,8 +4,9 @@ package metrics
 
 import "os"
 
-// openFiles counts the entries of a directory that has one for each open file; the one that reads it is not counted.
-func openFiles(dir string) (int64, bool) {
+// countOpenFiles counts the entries of a directory that has one for each open file; the one that reads it is not counted. It returns false if the
+// directory cannot be read.
+func countOpenFiles(dir string) (int64, bool) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return 0, false

@@ -31,7 +31,7 @@ func readProcess() map[string]float64 {
 	var created, exited, kernel, user windows.Filetime
 	if windows.GetProcessTimes(self, &created, &exited, &kernel, &user) == nil {
 		told[processStarted] = float64(created.Nanoseconds() / 1e9)
-		told[processCPU] = intervals(kernel) + intervals(user)
+		told[processCPU] = toSeconds(kernel) + toSeconds(user)
 	}
 	memory := memoryCounters{size: uint32(unsafe.Sizeof(memoryCounters{}))}
 	if ok, _, _ := getProcessMemoryInfo.Call(uintptr(self), uintptr(unsafe.Pointer(&memory)), uintptr(memory.size)); ok != 0 {
@@ -44,7 +44,7 @@ func readProcess() map[string]float64 {
 	return told
 }
 
-// intervals returns a duration, which Windows tells in steps of 100 ns, in seconds.
-func intervals(t windows.Filetime) float64 {
+// toSeconds returns a duration, which Windows tells in steps of 100 ns, in seconds.
+func toSeconds(t windows.Filetime) float64 {
 	return float64(uint64(t.HighDateTime)<<32|uint64(t.LowDateTime)) / 1e7
 }

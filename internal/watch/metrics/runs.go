@@ -75,7 +75,7 @@ func (r *Runs) Write(to io.Writer) error { return newExposition(nil, r.show).wri
 // show reads the store of runs and sets the metrics of a scrape. If the store cannot be read, only plimsoll.runs.readable says so.
 func (r *Runs) show(all *instruments) {
 	r.mu.Lock()
-	err := r.read(all)
+	err := r.readInto(all)
 	traces, fleet := r.traces, r.fleet
 	r.mu.Unlock()
 	if fleet != nil {
@@ -92,7 +92,8 @@ func (r *Runs) show(all *instruments) {
 	all.gauge("plimsoll.runs.readable", "1", "1 when the store of runs could be read, else 0.").set(readable, nil)
 }
 
-func (r *Runs) read(all *instruments) error {
+// readInto reads the store of runs and sets the metrics of a scrape from it.
+func (r *Runs) readInto(all *instruments) error {
 	if r.store == nil {
 		store, err := runs.Open(r.dir)
 		if err != nil {
@@ -109,8 +110,8 @@ func (r *Runs) read(all *instruments) error {
 		return errors.Join(failed, err)
 	}
 	totals := r.store.Totals()
-	sumsOf(all, totals)
-	liveOf(all, totals, r.store)
+	showTotals(all, totals)
+	showLive(all, totals, r.store)
 	kept, size := r.store.Kept()
 	all.gauge("plimsoll.runs.kept", "{run}", "Runs that have ended and are kept.").set(int64(kept), nil)
 	all.gauge("plimsoll.runs.kept.size", "By", "Size of their files.").set(size, nil)
@@ -122,11 +123,12 @@ func (r *Runs) read(all *instruments) error {
 	return nil
 }
 
+// show adds the host's figures to a scrape, without those that are unknown.
 func (h *Host) show(all *instruments) {
 	all.gauge("plimsoll.host.memory.total", "By", "Memory of the host, or of the cgroup that bounds it.").set(h.TotalBytes, nil)
 	all.gauge("plimsoll.host.memory.available", "By", "Memory that new work could use.").set(h.AvailableBytes, nil)
 	if h.Stall >= 0 {
-		all.gauge("plimsoll.host.memory.stall.ratio", "1", "Share of the last ten seconds in which something waited for memory.").put(h.Stall/100, nil)
+		all.gauge("plimsoll.host.memory.stall.ratio", "1", "Share of the last ten seconds in which something waited for memory.").setFloat(h.Stall/100, nil)
 	}
 	if h.DiskBytes > 0 {
 		all.gauge("plimsoll.state.disk.total", "By", "Size of the file system that Plimsoll keeps its state on.").set(h.DiskBytes, nil)
@@ -134,8 +136,8 @@ func (h *Host) show(all *instruments) {
 	}
 }
 
-// sumsOf sets the counters, which outlive a restart and the clean-up.
-func sumsOf(all *instruments, totals runs.Totals) {
+// showTotals sets the counters, which outlive a restart and the clean-up.
+func showTotals(all *instruments, totals runs.Totals) {
 	ended := all.counter("plimsoll.runs.ended", "{run}", "Runs that have ended, by outcome.")
 	kills := all.counter("plimsoll.run.oom.kills", "{process}", "Commands (agent) and processes of theirs (child) that were killed for memory.")
 	waits := all.counter("plimsoll.run.waits", "{run}", "Runs that had to wait for memory or a slot.")
@@ -158,28 +160,28 @@ func sumsOf(all *instruments, totals runs.Totals) {
 	large := all.counter("plimsoll.run.results.large", "{result}", "Results over 200 KB.")
 	dropped := all.counter("plimsoll.run.lines.dropped", "{line}", "Lines of what happened that found no room in a run's file.")
 	for name, s := range totals {
-		tool := text("tool", name)
-		of := with(tool)
+		tool := textLabel("tool", name)
+		of := makeLabels(tool)
 		two := func(i *instrument, key, a string, inA int64, b string, inB int64) {
-			i.add(inA, with(tool, label{key, a}))
-			i.add(inB, with(tool, label{key, b}))
+			i.add(inA, makeLabels(tool, label{key, a}))
+			i.add(inB, makeLabels(tool, label{key, b}))
 		}
 		for _, outcome := range outcomes {
-			ended.add(0, with(tool, label{"outcome", outcome}))
+			ended.add(0, makeLabels(tool, label{"outcome", outcome}))
 		}
 		for outcome, n := range s.Outcomes {
-			ended.add(n, with(tool, text("outcome", outcome)))
+			ended.add(n, makeLabels(tool, textLabel("outcome", outcome)))
 		}
 		two(kills, "of", "agent", s.OOMKills, "child", s.ChildKills)
 		two(tokens, "type", "input", s.TokensIn, "output", s.TokensOut)
 		two(compacted, "when", "before", s.CompactedFrom, "after", s.CompactedTo)
 		two(results, "at", "upstream", s.UpstreamBytes, "delivered", s.DeliveredBytes)
-		waited.put(float64(s.WaitedMS)/1000, of)
+		waited.setFloat(float64(s.WaitedMS)/1000, of)
 		for _, c := range s.Costs {
-			cost.addFloat(c.Cost, with(tool, text("model", c.Model), truth("plan", c.Plan)))
+			cost.addFloat(c.Cost, makeLabels(tool, textLabel("model", c.Model), boolLabel("plan", c.Plan)))
 		}
 		for _, l := range s.SpendLines {
-			lines.add(l.Times, with(tool, text("limit", l.Limit), text("line", l.Line)))
+			lines.add(l.Times, makeLabels(tool, textLabel("limit", l.Limit), textLabel("line", l.Line)))
 		}
 		for i, n := range map[*instrument]int64{
 			waits: s.Waited, requests: s.Requests, compactions: s.Compactions, cut: s.CutBytes, repairs: s.Repairs, recoveries: s.Recoveries, over: s.OverWindow,
@@ -200,8 +202,8 @@ type now struct {
 	longest                        time.Duration
 }
 
-// liveOf sets the gauges. A tool without a run has zeros, so that what was shown does not stay.
-func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
+// showLive sets the gauges of the live runs by tool. A tool without a run has zeros, so that what was shown does not stay.
+func showLive(all *instruments, totals runs.Totals, store *runs.Store) {
 	at := time.Now()
 	byTool := map[string]*now{}
 	of := func(tool string) *now {
@@ -234,31 +236,32 @@ func liveOf(all *instruments, totals runs.Totals, store *runs.Store) {
 	longest := all.gauge("plimsoll.run.waiting.max", "s", "How long the run that waits longest has waited.")
 	largest := all.gauge("plimsoll.run.result.max", "By", "The largest result of a tool, of runs that live or ended within the last hour.")
 	for name, n := range byTool {
-		tool := text("tool", name)
-		count.set(n.running, with(tool, label{"state", runs.Running}))
-		count.set(n.waiting, with(tool, label{"state", runs.Waiting}))
-		count.set(n.yours, with(tool, label{"state", runs.YourTurn}))
-		count.set(n.idle, with(tool, label{"state", runs.Idle}))
-		forgotten.set(n.forgotten, with(tool))
-		used.set(n.used, with(tool))
-		bound.set(n.limit, with(tool))
-		reserved.set(n.reserved, with(tool))
-		share.put(n.memory, with(tool))
-		window.put(n.window, with(tool))
-		messages.set(n.messages, with(tool))
-		longest.put(n.longest.Seconds(), with(tool))
-		largest.set(n.largest, with(tool))
+		tool := textLabel("tool", name)
+		count.set(n.running, makeLabels(tool, label{"state", runs.Running}))
+		count.set(n.waiting, makeLabels(tool, label{"state", runs.Waiting}))
+		count.set(n.yours, makeLabels(tool, label{"state", runs.YourTurn}))
+		count.set(n.idle, makeLabels(tool, label{"state", runs.Idle}))
+		forgotten.set(n.forgotten, makeLabels(tool))
+		used.set(n.used, makeLabels(tool))
+		bound.set(n.limit, makeLabels(tool))
+		reserved.set(n.reserved, makeLabels(tool))
+		share.setFloat(n.memory, makeLabels(tool))
+		window.setFloat(n.window, makeLabels(tool))
+		messages.set(n.messages, makeLabels(tool))
+		longest.setFloat(n.longest.Seconds(), makeLabels(tool))
+		largest.set(n.largest, makeLabels(tool))
 	}
 }
 
+// addRun adds the present use of a run to the sums of its tool.
 func (n *now) addRun(run *runs.Run, at time.Time) {
 	n.largest = max(n.largest, run.LargestResult)
-	c := run.Fullest(at)
+	c := run.FullestRequest(at)
 	n.messages = max(n.messages, int64(c.Messages))
 	if c.Limit > 0 {
 		n.window = max(n.window, float64(c.Tokens)/float64(c.Limit))
 	}
-	if run.Service() {
+	if run.IsService() {
 		return
 	}
 	if run.Outcome == runs.Waiting {
@@ -274,7 +277,7 @@ func (n *now) addRun(run *runs.Run, at time.Time) {
 	default:
 		n.running++
 	}
-	working := run.Now().Working
+	working := run.NewestSample().Working
 	if run.LimitBytes > 0 {
 		n.memory = max(n.memory, float64(working)/float64(run.LimitBytes))
 	}

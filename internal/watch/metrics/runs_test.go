@@ -91,7 +91,7 @@ func used(t *testing.T) string {
 		}
 		written := map[string]bool{}
 		for _, r := range store.Live() {
-			written[r.ID] = r.Now().Working > 0 || r.ID == "queued" && r.Outcome == runs.Waiting || r.ID == "gate" && len(r.Tools) > 0
+			written[r.ID] = r.NewestSample().Working > 0 || r.ID == "queued" && r.Outcome == runs.Waiting || r.ID == "gate" && len(r.Tools) > 0
 		}
 		return written["big"] && written["small"] && written["queued"] && written["gate"]
 	})

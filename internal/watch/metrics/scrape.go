@@ -26,6 +26,7 @@ type exposition struct {
 	running chan struct{}
 }
 
+// newExposition returns an exposition. counting may be nil; the sources are called at each scrape.
 func newExposition(counting *instruments, sources ...func(*instruments)) *exposition {
 	return &exposition{counting: counting, sources: sources, running: make(chan struct{}, maxScrapes)}
 }
@@ -37,7 +38,8 @@ func (e *exposition) add(source func(*instruments)) {
 	e.sources = append(e.sources, source)
 }
 
-// families returns all instruments of one scrape, by name. Two of one name would be two families of one name, which no parser takes.
+// families returns all instruments of one scrape, sorted by name: those that are counted with, and those that the sources make now. No two must have
+// one name.
 func (e *exposition) families() []*instrument {
 	e.mu.Lock()
 	sources := slices.Clone(e.sources)
@@ -116,50 +118,52 @@ const lineBuffer = 16 << 10
 // textWriter writes samples in that format. After an error it writes nothing more, and flush returns the error.
 type textWriter struct{ to *bufio.Writer }
 
+// newTextWriter returns a writer that buffers, so flush has to be called at the end.
 func newTextWriter(to io.Writer) textWriter {
 	return textWriter{bufio.NewWriterSize(to, lineBuffer)}
 }
 
-// head begins a family: no other line of it may come before, and none of another one after, until it is complete.
-func (w textWriter) head(name, help, kind string) {
-	w.put("# HELP ", name, " ")
-	w.escaped(help, false)
-	w.put("\n# TYPE ", name, " ", kind, "\n")
+// writeHead begins a family: no other line of it may come before, and none of another one after, until it is complete.
+func (w textWriter) writeHead(name, help, kind string) {
+	w.writeText("# HELP ", name, " ")
+	w.writeEscaped(help, false)
+	w.writeText("\n# TYPE ", name, " ", kind, "\n")
 }
 
-// sample writes a line. extra, unless it is "", is one more label, whose value is a number: le or quantile.
-func (w textWriter) sample(name, suffix string, of labels, extra string, bound, value float64) {
-	w.put(name, suffix)
+// writeSample writes a line. extra, unless it is "", is one more label, whose value is a number: le or quantile.
+func (w textWriter) writeSample(name, suffix string, of labels, extra string, bound, value float64) {
+	w.writeText(name, suffix)
 	before := "{"
 	for _, l := range of {
-		w.put(before, l.key, `="`)
-		w.escaped(l.value, true)
-		w.put(`"`)
+		w.writeText(before, l.key, `="`)
+		w.writeEscaped(l.value, true)
+		w.writeText(`"`)
 		before = ","
 	}
 	if extra != "" {
-		w.put(before, extra, `="`)
-		w.number(bound)
-		w.put(`"`)
+		w.writeText(before, extra, `="`)
+		w.writeNumber(bound)
+		w.writeText(`"`)
 		before = ","
 	}
 	if before == "," {
-		w.put("}")
+		w.writeText("}")
 	}
-	w.put(" ")
-	w.number(value)
-	w.put("\n")
+	w.writeText(" ")
+	w.writeNumber(value)
+	w.writeText("\n")
 }
 
-func (w textWriter) put(list ...string) {
+// writeText writes some texts one after the other.
+func (w textWriter) writeText(list ...string) {
 	for _, s := range list {
 		_, _ = w.to.WriteString(s) // flush returns the error
 	}
 }
 
-// escaped writes a help text, or the value of a label with its double quotes escaped too when quoted is set. Backslashes and line feeds are
+// writeEscaped writes a help text, or the value of a label with its double quotes escaped too when quoted is set. Backslashes and line feeds are
 // escaped; invalid UTF-8, which the format does not allow, becomes U+FFFD.
-func (w textWriter) escaped(s string, quoted bool) {
+func (w textWriter) writeEscaped(s string, quoted bool) {
 	special := "\\\n"
 	if quoted {
 		special = "\\\n\""
@@ -168,22 +172,23 @@ func (w textWriter) escaped(s string, quoted bool) {
 	for {
 		at := strings.IndexAny(s, special)
 		if at < 0 {
-			w.put(s)
+			w.writeText(s)
 			return
 		}
-		w.put(s[:at], `\`)
+		w.writeText(s[:at], `\`)
 		if s[at] == '\n' {
-			w.put("n")
+			w.writeText("n")
 		} else {
-			w.put(s[at : at+1])
+			w.writeText(s[at : at+1])
 		}
 		s = s[at+1:]
 	}
 }
 
-// number writes v in the form that strconv.ParseFloat reads, so also NaN, +Inf and -Inf.
-func (w textWriter) number(v float64) {
+// writeNumber writes v in the form that strconv.ParseFloat reads, so also NaN, +Inf and -Inf.
+func (w textWriter) writeNumber(v float64) {
 	_, _ = w.to.Write(strconv.AppendFloat(w.to.AvailableBuffer(), v, 'g', -1, 64))
 }
 
+// flush writes what is buffered, and returns the first error of all writes.
 func (w textWriter) flush() error { return w.to.Flush() }

@@ -40,18 +40,18 @@ func TestText(t *testing.T) {
 	var all instruments
 	z := all.counter("z", "", `Back\slash "quotes"`+"\nand a second line.")
 	z.add(3, nil)
-	z.add(1<<20, with(label{"b", "\"\\\n"}, label{"a.b", "é"}))
-	z.add(1<<53, with(label{"b", ""}, label{"a.b", "a\xffb"}))
+	z.add(1<<20, makeLabels(label{"b", "\"\\\n"}, label{"a.b", "é"}))
+	z.add(1<<53, makeLabels(label{"b", ""}, label{"a.b", "a\xffb"}))
 	g := all.gauge("g", "1", "Values.")
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1.5, 1e-9} {
-		g.put(v, with(label{"n", string(rune('a' + i))}))
+		g.setFloat(v, makeLabels(label{"n", string(rune('a' + i))}))
 	}
 	h := all.histogram("h", "s", "Buckets.", []float64{-0.5, 0, 1e6})
 	for _, v := range []float64{-1, -0.5, 0, 3, 1e6, 2e6, math.Inf(1)} {
-		h.record(v, with(label{"x", "1"}))
+		h.observe(v, makeLabels(label{"x", "1"}))
 	}
 	all.counter("empty", "", "Nothing was counted.")
-	all.named(summing, "s", "Quantiles.", []float64{0, 0.5, 1}).setSummary([]time.Duration{1e6, 2e6, 3e9}, 4*time.Second, 7)
+	all.addNamed(summing, "s", "Quantiles.", []float64{0, 0.5, 1}).setSummary([]time.Duration{1e6, 2e6, 3e9}, 4*time.Second, 7)
 	const want = `# HELP g Values.
 # TYPE g gauge
 g{n="a"} NaN
@@ -92,8 +92,8 @@ z_total{a_b="é",b="\"\\\n"} 1.048576e+06
 func TestBrokenLabelsAreOneSeries(t *testing.T) {
 	var all instruments
 	c := all.counter("c", "", "A test.")
-	c.add(1, with(label{"a", "x\xff"}))
-	c.add(2, with(label{"a", "x\xfe"}))
+	c.add(1, makeLabels(label{"a", "x\xff"}))
+	c.add(2, makeLabels(label{"a", "x\xfe"}))
 	if text := written(t, &all); !strings.HasSuffix(text, "c_total{a=\"x\uFFFD\"} 3\n") {
 		t.Error(text)
 	}
@@ -107,7 +107,7 @@ func FuzzText(f *testing.F) {
 	f.Add("# HELP", "\xff\x00\r\u2028", math.NaN())
 	f.Fuzz(func(t *testing.T, help, value string, number float64) {
 		var all instruments
-		all.named(gauging, "g", help, nil).put(number, with(label{"l", value}, label{"m", "last"}))
+		all.addNamed(gauging, "g", help, nil).setFloat(number, makeLabels(label{"l", value}, label{"m", "last"}))
 		families := parse(t, written(t, &all))
 		family := families["g"]
 		if len(families) != 1 || len(family.GetMetric()) != 1 {

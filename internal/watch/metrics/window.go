@@ -60,7 +60,7 @@ func (w *window) register(all *instruments, o Options) {
 	w.repairs = all.counter("plimsoll.window.repairs", "{repair}", "Tool calls and results that were paired again, by what was done.")
 	w.breaks = all.counter("plimsoll.window.prefix.breaks", "{break}", "Times that what a provider had read was sent to it in another form, by cause.")
 	for _, cause := range journal.BreakCauses {
-		w.breaks.add(0, with(text("cause", cause)))
+		w.breaks.add(0, makeLabels(textLabel("cause", cause)))
 	}
 	w.removed = all.counter("plimsoll.window.thinking.removed", "{block}", "Blocks of reasoning that were taken out because what stands before them changed.")
 	w.removed.add(0, nil)
@@ -79,19 +79,19 @@ func (w *window) register(all *instruments, o Options) {
 	w.limit = all.gauge("plimsoll.window.limit", "{token}", "Working limit of a model, by where it comes from.")
 }
 
-// provider returns the name that the semantic conventions give an upstream.
-func provider(upstream string) label {
+// providerLabel returns the label with the name that the semantic conventions give an upstream.
+func providerLabel(upstream string) label {
 	name := map[string]string{
 		"gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "bedrock": "aws.bedrock", "azure": "azure.ai.openai",
 	}[upstream]
 	if name == "" {
-		name = clip(upstream)
+		name = cleanLabel(upstream)
 	}
 	return label{"gen_ai.provider.name", name}
 }
 
-// operation returns "generate_content" for Gemini's protocol and "chat" for the others.
-func operation(dialect string) label {
+// operationLabel returns the label of an operation: "generate_content" for Gemini's protocol and "chat" for the others.
+func operationLabel(dialect string) label {
 	name := "chat"
 	if dialect == "gemini" {
 		name = "generate_content"
@@ -101,64 +101,64 @@ func operation(dialect string) label {
 
 // observe counts an event of the proxy.
 func (w *window) observe(m *Metrics, e journal.Event) {
-	reason := func(value string) label { return text("reason", value) }
+	reason := func(value string) label { return textLabel("reason", value) }
 	switch e := e.(type) {
 	case journal.WindowRequest:
-		of := with(provider(e.Upstream), m.model(e.Model))
-		w.requests.add(1, with(provider(e.Upstream), m.model(e.Model), label{"dialect", e.Dialect}, label{"counted", e.Counted}))
-		w.counted.record(float64(e.Tokens), of)
-		w.overhead.record(e.Overhead.Seconds(), of)
+		of := makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model))
+		w.requests.add(1, makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), label{"dialect", e.Dialect}, label{"counted", e.Counted}))
+		w.counted.observe(float64(e.Tokens), of)
+		w.overhead.observe(e.Overhead.Seconds(), of)
 		if e.LimitTokens > 0 {
-			w.limit.set(e.LimitTokens, with(provider(e.Upstream), m.model(e.Model), text("source", e.LimitSource)))
+			w.limit.set(e.LimitTokens, makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), textLabel("source", e.LimitSource)))
 		}
 	case journal.WindowResponse:
 		w.countResponse(m, e)
 	case journal.WindowStalled:
-		w.stalls.add(1, with(provider(e.Upstream), m.model(e.Model), truth("reasoning", e.Reasoning), text("ended", e.Ended)))
+		w.stalls.add(1, makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), boolLabel("reasoning", e.Reasoning), textLabel("ended", e.Ended)))
 	case journal.WindowLoop:
-		w.loops.add(1, with(text("rule", e.Rule), text("did", e.Did)))
+		w.loops.add(1, makeLabels(textLabel("rule", e.Rule), textLabel("did", e.Did)))
 	case journal.WindowRateWaited:
-		of := with(provider(e.Upstream), m.model(e.Model))
+		of := makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model))
 		w.rateWaits.add(int64(e.Requests), of)
 		w.rateAgain.add(int64(e.Again), of)
-		w.rateWaited.record(max(e.Longest, e.Since).Seconds(), of)
+		w.rateWaited.observe(max(e.Longest, e.Since).Seconds(), of)
 	case journal.WindowPlan:
-		w.plan.put(e.Utilization, with(provider(e.Upstream), text("window", e.Window)))
+		w.plan.setFloat(e.Utilization, makeLabels(providerLabel(e.Upstream), textLabel("window", e.Window)))
 	case journal.WindowRepaired:
-		w.repairs.add(int64(e.Count), with(provider(e.Upstream), m.model(e.Model), text("what", e.What)))
+		w.repairs.add(int64(e.Count), makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), textLabel("what", e.What)))
 	case journal.WindowCompacted:
-		of := with(provider(e.Upstream), m.model(e.Model))
+		of := makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model))
 		last := "none"
 		if len(e.Rungs) > 0 {
 			last = e.Rungs[len(e.Rungs)-1]
 		}
-		w.compactions.add(1, with(provider(e.Upstream), m.model(e.Model), reason(e.Reason), text("rung", last)))
-		w.before.record(float64(e.Before), of)
-		w.after.record(float64(e.After), of)
+		w.compactions.add(1, makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), reason(e.Reason), textLabel("rung", last)))
+		w.before.observe(float64(e.Before), of)
+		w.after.observe(float64(e.After), of)
 		w.cut.add(e.CutBytes, of)
 	case journal.WindowBreak:
-		w.breaks.add(1, with(text("cause", e.Cause)))
+		w.breaks.add(1, makeLabels(textLabel("cause", e.Cause)))
 		w.removed.add(int64(e.ThinkingOut), nil)
 	case journal.WindowTransformed:
-		w.dropped.add(int64(e.Blocks), with(reason(e.Reason)))
+		w.dropped.add(int64(e.Blocks), makeLabels(reason(e.Reason)))
 	case journal.WindowSummary:
-		w.summaries.add(1, with(text("outcome", e.Outcome)))
+		w.summaries.add(1, makeLabels(textLabel("outcome", e.Outcome)))
 	case journal.WindowOverflow:
-		w.overflows.add(1, with(provider(e.Upstream), m.model(e.Model), text("form", e.Form), text("action", e.Action)))
+		w.overflows.add(1, makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), textLabel("form", e.Form), textLabel("action", e.Action)))
 	case journal.WindowRefused:
-		w.refused.add(1, with(reason(e.Reason)))
+		w.refused.add(1, makeLabels(reason(e.Reason)))
 	case journal.WindowPassed:
-		w.passed.add(1, with(provider(e.Upstream), reason(e.Reason)))
+		w.passed.add(1, makeLabels(providerLabel(e.Upstream), reason(e.Reason)))
 	case journal.WindowBreaker:
-		w.moved.add(1, with(provider(e.Upstream), m.model(e.Model), text("state", e.State)))
+		w.moved.add(1, makeLabels(providerLabel(e.Upstream), m.modelLabel(e.Model), textLabel("state", e.State)))
 	case journal.WindowStore:
-		w.evicted.add(int64(e.Evicted), with(reason(e.Reason)))
+		w.evicted.add(int64(e.Evicted), makeLabels(reason(e.Reason)))
 	}
 }
 
 // countResponse counts an answer of a model: its tokens, its time, and how far our count of the input was off.
 func (w *window) countResponse(m *Metrics, e journal.WindowResponse) {
-	of := labels{provider(e.Upstream), m.model(e.Model), operation(e.Dialect)}
+	of := labels{providerLabel(e.Upstream), m.modelLabel(e.Model), operationLabel(e.Dialect)}
 	const kind = "gen_ai.token.type"
 	if w.usage == nil {
 		w.input.add(e.TokensIn, of)
@@ -167,21 +167,21 @@ func (w *window) countResponse(m *Metrics, e journal.WindowResponse) {
 	}
 	if e.TokensIn > 0 {
 		if w.usage != nil {
-			w.usage.record(float64(e.TokensIn), append(of, label{kind, "input"}))
+			w.usage.observe(float64(e.TokensIn), append(of, label{kind, "input"}))
 		}
 		if e.Estimated > 0 {
-			w.off.record(float64(e.Estimated-e.TokensIn)/float64(e.TokensIn), of[:2])
+			w.off.observe(float64(e.Estimated-e.TokensIn)/float64(e.TokensIn), of[:2])
 		}
 	}
 	if e.TokensOut > 0 && w.usage != nil {
-		w.usage.record(float64(e.TokensOut), append(of, label{kind, "output"}))
+		w.usage.observe(float64(e.TokensOut), append(of, label{kind, "output"}))
 	}
-	ended := append(of, text("ended", e.Ended))
+	ended := append(of, textLabel("ended", e.Ended))
 	if e.Status >= 400 {
 		ended = append(ended, label{"error.type", strconv.Itoa(e.Status)})
 	}
-	w.duration.record(e.Duration.Seconds(), ended)
+	w.duration.observe(e.Duration.Seconds(), ended)
 	if e.Stream && e.Status < 300 {
-		w.first.record(e.FirstByte.Seconds(), of)
+		w.first.observe(e.FirstByte.Seconds(), of)
 	}
 }

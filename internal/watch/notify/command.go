@@ -23,10 +23,12 @@ type command struct {
 	environ []string
 }
 
+// String returns the way for people: the name of the program, without its arguments.
 func (c *command) String() string {
 	return "the command " + printable.Name(limit.Short(c.argv[0], maxName))
 }
 
+// Check returns an error when the program is not found.
 func (c *command) Check() error {
 	if _, err := exec.LookPath(c.argv[0]); err != nil {
 		return fmt.Errorf("%w; install it, or write its whole path", err)
@@ -34,17 +36,18 @@ func (c *command) Check() error {
 	return nil
 }
 
+// Send runs the program with the notice as JSON on its standard input and in variables.
 func (c *command) Send(ctx context.Context, n Notice) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	return execute(ctx, c.argv, append(c.environ[:len(c.environ):len(c.environ)], variables(&n)...), append(text, '\n'))
+	return runProgram(ctx, c.argv, append(c.environ[:len(c.environ):len(c.environ)], variables(&n)...), append(text, '\n'))
 }
 
-// Inside reports whether a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make
-// the next one.
-func Inside(getenv func(string) string) bool { return getenv(CauseName) != "" }
+// FromNotice reports whether a process was started by a command that gives a notice. A run in it is told of by nobody: each notice would make the
+// next one.
+func FromNotice(getenv func(string) string) bool { return getenv(CauseName) != "" }
 
 // CauseName is the variable that a command of notices always has.
 const CauseName = "PLIMSOLL_NOTICE_CAUSE"
@@ -66,9 +69,9 @@ const (
 	outputWait = 200 * time.Millisecond
 )
 
-// execute runs a program, without a shell and outside of every run, until it or ctx ends; then all that it started in its process group
-// is killed. The error has the last line that it printed.
-func execute(ctx context.Context, argv, environ []string, in []byte) error {
+// runProgram runs a program, without a shell and outside of every run, until it or ctx ends; then all that it started in its process group is killed.
+// The error has the last line that it printed.
+func runProgram(ctx context.Context, argv, environ []string, in []byte) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	out := &limit.Head{Max: maxOutput}
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environ, bytes.NewReader(in), out, out
@@ -109,7 +112,8 @@ func homeDir() string {
 	return cmp.Or(home, os.TempDir())
 }
 
+// lastLine returns the last line of a text that is not empty, cut and cleaned.
 func lastLine(text []byte) string {
 	text = bytes.TrimSpace(text)
-	return clean(string(text[bytes.LastIndexByte(text, '\n')+1:]), 200)
+	return cleanText(string(text[bytes.LastIndexByte(text, '\n')+1:]), 200)
 }

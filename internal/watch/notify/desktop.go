@@ -13,6 +13,7 @@ import (
 // desktop shows notices on the screen.
 type desktop struct{ o Options }
 
+// String returns the word for the desktop.
 func (d *desktop) String() string { return Desktop }
 
 // desktopTime is the time that the desktop's program gets before the terminal takes its place.
@@ -53,14 +54,14 @@ func (d *desktop) Send(ctx context.Context, n Notice) error {
 			timed, cancel = context.WithTimeout(ctx, desktopTime)
 			defer cancel()
 		}
-		if err = execute(timed, argv(path, d.o.GOOS, &n), d.o.Environ, nil); err == nil {
+		if err = runProgram(timed, argv(path, d.o.GOOS, &n), d.o.Environ, nil); err == nil {
 			return nil
 		}
 	}
 	if d.o.Terminal == nil || d.o.GOOS == "windows" {
 		return err
 	}
-	_, err = io.WriteString(d.o.Terminal, escapes(&n, d.o.Environ))
+	_, err = io.WriteString(d.o.Terminal, terminalSequence(&n, d.o.Environ))
 	return err
 }
 
@@ -82,9 +83,9 @@ func argv(path, goos string, n *Notice) []string {
 // markup escapes what a notification server would read as markup (Desktop Notifications Specification 1.2, section Markup).
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escapes returns the sequences by which a terminal shows a notice, and its bell: OSC 777 (urxvt, foot), else OSC 9 (iTerm2, WezTerm,
-// kitty, Ghostty and others). A terminal that knows neither leaves them out, but the console of Linux and dumb ones get the bell alone.
-func escapes(n *Notice, environ []string) string {
+// terminalSequence returns the sequences by which a terminal shows a notice, and its bell: OSC 777 (urxvt, foot), else OSC 9 (iTerm2, WezTerm, kitty,
+// Ghostty and others). A terminal that knows neither leaves them out, but the console of Linux and dumb ones get the bell alone.
+func terminalSequence(n *Notice, environ []string) string {
 	env := func(name string) (value string) {
 		for _, e := range environ {
 			if v, ok := strings.CutPrefix(e, name+"="); ok {
@@ -94,7 +95,7 @@ func escapes(n *Notice, environ []string) string {
 		return value
 	}
 	term := env("TERM")
-	title, text := clean(n.Title, maxName), clean(n.Text, maxText)
+	title, text := cleanText(n.Title, maxName), cleanText(n.Text, maxText)
 	var osc string
 	switch {
 	case term == "" || term == "dumb" || term == "linux":

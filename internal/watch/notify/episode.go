@@ -32,8 +32,8 @@ type episode struct {
 // newEpisode returns the episode of a run of which all is news.
 func newEpisode() *episode { return &episode{told: map[Cause]bool{}, spent: map[string]string{}} }
 
-// newEpisodeOf returns the episode of a run that was running already: nothing that has happened to it so far will be told.
-func newEpisodeOf(now time.Time, r *runs.Run) *episode {
+// newEpisodeSince returns the episode of a run that was running already at now: nothing that has happened to it so far will be told.
+func newEpisodeSince(now time.Time, r *runs.Run) *episode {
 	p := newEpisode()
 	p.update(now, r)
 	delete(p.told, ChildKilled) // the next one is news
@@ -51,7 +51,7 @@ func (p *episode) update(now time.Time, r *runs.Run) []Notice {
 			return
 		}
 		p.told[c] = true
-		n := noticeOf(c, &r.Entry, now, what)
+		n := newNotice(c, &r.Entry, now, what)
 		n.WaitedMS = waited.Milliseconds()
 		out = append(out, n)
 	}
@@ -59,7 +59,7 @@ func (p *episode) update(now time.Time, r *runs.Run) []Notice {
 		tell(Waiting, r.Reason+", for "+printable.Duration(waits), waits)
 	}
 	p.waits = p.waits || r.Outcome == runs.Waiting
-	if waited := p.waited(r); waited >= TurnAfter {
+	if waited := p.waitTime(r); waited >= TurnAfter {
 		tell(Turn, "got its turn after "+printable.Duration(waited), waited)
 	}
 	if r.Forgotten != "" {
@@ -79,7 +79,7 @@ func (p *episode) update(now time.Time, r *runs.Run) []Notice {
 		}
 		p.spent[l.Name] = l.Reached
 		delete(p.told, Spend)
-		text := runs.SpentWords(l) + " are used (" + l.Name + ")"
+		text := runs.FormatSpent(l) + " are used (" + l.Name + ")"
 		if l.Reached == journal.LineHard {
 			text += "; its requests are refused until that is raised"
 		}
@@ -87,9 +87,9 @@ func (p *episode) update(now time.Time, r *runs.Run) []Notice {
 	}
 	switch r.Outcome {
 	case string(journal.OutcomeOOM):
-		tell(OOM, r.Reason+goesOn(r), 0)
+		tell(OOM, r.Reason+resumeHint(r), 0)
 	case string(journal.OutcomeLimit):
-		tell(Limit, cmp.Or(r.Reason, "ended at a limit")+goesOn(r), 0)
+		tell(Limit, cmp.Or(r.Reason, "ended at a limit")+resumeHint(r), 0)
 	case string(journal.OutcomeRefused):
 		tell(Refused, r.Reason, 0)
 	case runs.Died:
@@ -98,8 +98,8 @@ func (p *episode) update(now time.Time, r *runs.Run) []Notice {
 	return out
 }
 
-// goesOn returns the way to take up the session of a run that was ended, as far as its report is known.
-func goesOn(r *runs.Run) string {
+// resumeHint returns the way to take up the session of a run that was ended, as far as its report is known; "" if none is.
+func resumeHint(r *runs.Run) string {
 	if r.Report.Resume == "" {
 		return ""
 	}
@@ -127,9 +127,9 @@ func (p *episode) childKilled(now time.Time, r *runs.Run) (what string, ok bool)
 	return "a process of it was killed for memory", now.Sub(p.unnamed) >= nameWait
 }
 
-// waited returns the time that a run waited for admission, 0 if it waits still or did not wait. For a run that began and ended between two
-// looks it is computed from the index.
-func (p *episode) waited(r *runs.Run) time.Duration {
+// waitTime returns the time that a run waited for admission, 0 if it waits still or did not wait. For a run that began and ended between two looks it
+// is computed from the index.
+func (p *episode) waitTime(r *runs.Run) time.Duration {
 	if r.Admission != nil {
 		return r.Admission.Waited
 	}
@@ -169,9 +169,9 @@ func (o *Own) Observe(rec journal.Record) {
 	}
 	switch e := rec.Event.(type) {
 	case journal.Waiting:
-		o.lookAgain(&o.timers[0], LongWait)
+		o.scheduleLook(&o.timers[0], LongWait)
 	case journal.OOMKills:
-		o.lookAgain(&o.timers[1], nameWait)
+		o.scheduleLook(&o.timers[1], nameWait)
 	case journal.ToolServer:
 		if e.State != "killed" {
 			return
@@ -181,11 +181,11 @@ func (o *Own) Observe(rec journal.Record) {
 		return
 	}
 	o.run.Observe(rec)
-	o.look()
+	o.giveNotices()
 }
 
-// lookAgain looks at the run once more after a time, even if nothing happens until then. A timer in t that is running already stays.
-func (o *Own) lookAgain(t **time.Timer, after time.Duration) {
+// scheduleLook looks at the run once more after a time, even if nothing happens until then. A timer in t that is running already stays.
+func (o *Own) scheduleLook(t **time.Timer, after time.Duration) {
 	if *t != nil {
 		return
 	}
@@ -194,12 +194,13 @@ func (o *Own) lookAgain(t **time.Timer, after time.Duration) {
 		defer o.mu.Unlock()
 		*t = nil
 		if !o.closed {
-			o.look()
+			o.giveNotices()
 		}
 	})
 }
 
-func (o *Own) look() {
+// giveNotices gives the notices about what has happened in the run since the last call. The caller holds o.mu.
+func (o *Own) giveNotices() {
 	for _, n := range o.told.update(time.Now(), o.run) {
 		o.sender.Give(n)
 	}

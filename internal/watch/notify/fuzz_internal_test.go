@@ -18,13 +18,13 @@ func FuzzNames(f *testing.F) {
 	f.Add("\xff\xfe", "", "--help\x00", "TMUX=1")
 	f.Fuzz(func(t *testing.T, tool, project, name, env string) {
 		e := runs.Entry{ID: "w2vh6evefcly", Kind: runs.KindRun, Tool: tool, Project: project}
-		n := noticeOf(ChildKilled, &e, time.Now(), killText(&runs.Kill{Name: name, PID: 1, Bytes: 1, By: "kernel"}))
+		n := newNotice(ChildKilled, &e, time.Now(), killText(&runs.Kill{Name: name, PID: 1, Bytes: 1, By: "kernel"}))
 		for _, text := range []string{n.Title, n.Text, n.Tool, n.Project} {
 			if strings.ContainsFunc(text, unicode.IsControl) || strings.ContainsRune(text, '\u202e') || !utf8.ValidString(text) || len(text) > maxText+8 {
 				t.Fatalf("%q", text)
 			}
 		}
-		shown := escapes(&n, []string{"TERM=xterm", env})
+		shown := terminalSequence(&n, []string{"TERM=xterm", env})
 		body := strings.NewReplacer("\x1bPtmux;", "", "\x1b\x1b", "", "\x1b]9;", "", "]9;", "", "\x1b]777;", "", "]777;", "", "\x1b\\", "", "\a", "").Replace(shown)
 		if strings.ContainsFunc(body, unicode.IsControl) {
 			t.Fatalf("%q in %q", body, shown)

@@ -81,28 +81,28 @@ const (
 	maxText = 400
 )
 
-// noticeOf puts a cause into words. what describes the event, without tool and project.
-func noticeOf(c Cause, e *runs.Entry, at time.Time, what string) Notice {
+// newNotice puts a cause into words. event describes what happened, without tool and project.
+func newNotice(c Cause, e *runs.Entry, at time.Time, event string) Notice {
 	n := Notice{
-		Schema: Schema, Cause: c, Title: "plimsoll: " + titles[c], Time: at.UTC(), Run: e.ID, Kind: e.Kind, Tool: clean(e.Tool, maxName),
-		Project: clean(e.Project, maxName), Outcome: e.Outcome, PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes,
+		Schema: Schema, Cause: c, Title: "plimsoll: " + titles[c], Time: at.UTC(), Run: e.ID, Kind: e.Kind, Tool: cleanText(e.Tool, maxName),
+		Project: cleanText(e.Project, maxName), Outcome: e.Outcome, PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes,
 	}
 	subject := n.Tool
 	if n.Project != "" {
 		subject += " in " + n.Project
 	}
-	n.Text = clean(subject+": "+what, maxText)
+	n.Text = cleanText(subject+": "+event, maxText)
 	return n
 }
 
-// clean makes the words of others fit for a terminal, and short, and masks credentials in them.
-func clean(text string, most int) string {
-	return limit.Short(printable.Name(secrets.Text(text)), most)
+// cleanText makes the words of others fit for a terminal, with at most maxBytes bytes, and masks credentials in them.
+func cleanText(text string, maxBytes int) string {
+	return limit.Short(printable.Name(secrets.Text(text)), maxBytes)
 }
 
-// killText names the process that was killed for memory.
+// killText returns words about a kill for memory: which process it was, at how many bytes, and who killed it.
 func killText(k *runs.Kill) string {
-	text := clean(k.Name, maxName)
+	text := cleanText(k.Name, maxName)
 	if k.PID > 0 {
 		text += fmt.Sprintf(" (pid %d)", k.PID)
 	}
@@ -119,5 +119,5 @@ func killText(k *runs.Kill) string {
 	case "plimsoll":
 		return text + " by Plimsoll"
 	}
-	return text + " by " + clean(k.By, maxName)
+	return text + " by " + cleanText(k.By, maxName)
 }

@@ -51,7 +51,7 @@ type Sender struct {
 
 // NewSender makes a sender. Nothing runs before there is a notice.
 func NewSender(way Way, o SenderOptions) *Sender {
-	s := &Sender{way: way, fail: o.Fail, hide: hider(o.Environ)}
+	s := &Sender{way: way, fail: o.Fail, hide: newMasker(o.Environ)}
 	if s.fail == nil {
 		s.fail = func(error) {}
 	}
@@ -74,12 +74,12 @@ func (s *Sender) Give(n Notice) {
 	s.queue = append(s.queue, n)
 	if !s.working {
 		s.working = true
-		s.work.Go(s.send)
+		s.work.Go(s.sendQueued)
 	}
 }
 
-// send sends the queued notices until there are none. An error is reported once, until a notice could be sent again.
-func (s *Sender) send() {
+// sendQueued sends the queued notices until there are none. An error is reported once, until a notice could be sent again.
+func (s *Sender) sendQueued() {
 	for {
 		s.mu.Lock()
 		if len(s.queue) == 0 || s.ctx.Err() != nil {
@@ -170,8 +170,8 @@ func ID(words []string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// hider masks the values of variables with the names of secrets.
-func hider(environ []string) func(string) string {
+// newMasker returns a function that masks in a text the values of those variables that have names of secrets.
+func newMasker(environ []string) func(string) string {
 	values := secrets.Environ(environ)
 	return func(text string) string { return string(values.Hide([]byte(text))) }
 }

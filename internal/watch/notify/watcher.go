@@ -65,7 +65,7 @@ func Watch(ctx context.Context, o WatchOptions) error {
 			failed = errors.Join(failed, err)
 		} else {
 			w.holds = o.Hold()
-			w.look(now)
+			w.sendNew(now)
 		}
 		if failed != nil && !wrong {
 			o.Warn(failed)
@@ -89,8 +89,8 @@ type watcher struct {
 	holds bool
 }
 
-// look sends notices about what has happened since the last call. The first call sends none.
-func (w *watcher) look(now time.Time) {
+// sendNew sends notices about what has happened since the last call. The first call sends none.
+func (w *watcher) sendNew(now time.Time) {
 	lives := map[string]bool{}
 	for _, r := range w.store.Live() {
 		lives[r.ID] = true
@@ -100,10 +100,10 @@ func (w *watcher) look(now time.Time) {
 		case w.begun:
 			p = newEpisode()
 		default:
-			p = newEpisodeOf(now, r)
+			p = newEpisodeSince(now, r)
 		}
 		w.live[r.ID] = p
-		w.send(p.update(now, r), &r.Entry)
+		w.giveUnlessOther(p.update(now, r), &r.Entry)
 	}
 	since := now.Add(-overlap)
 	for _, e := range w.store.Ended(since) {
@@ -142,11 +142,11 @@ func (w *watcher) addEnded(now time.Time, e runs.Entry) {
 	case p == nil:
 		p = newEpisode()
 	}
-	w.send(p.update(now, &runs.Run{Entry: e}), &e)
+	w.giveUnlessOther(p.update(now, &runs.Run{Entry: e}), &e)
 }
 
-// send gives the notices to the sender, unless another process gives them: the run itself, or the one that holds the lock.
-func (w *watcher) send(list []Notice, e *runs.Entry) {
+// giveUnlessOther gives the notices to the sender, unless another process gives them: the run itself, or the one that holds the lock.
+func (w *watcher) giveUnlessOther(list []Notice, e *runs.Entry) {
 	for _, n := range list {
 		if !w.holds || e.Notifies == Nobody {
 			return

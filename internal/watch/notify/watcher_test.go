@@ -117,7 +117,7 @@ func TestOfAllRunsWhatIsNewIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		live := store.Live()
-		return len(live) == 2 && !slices.ContainsFunc(live, func(r *runs.Run) bool { return len(r.Kills) == 0 && r.Now().Working == 0 })
+		return len(live) == 2 && !slices.ContainsFunc(live, func(r *runs.Run) bool { return len(r.Kills) == 0 && r.NewestSample().Working == 0 })
 	})
 	way := watching(t, dir, always)
 

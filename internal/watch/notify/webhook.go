@@ -34,6 +34,7 @@ type webhook struct {
 	client *http.Client
 }
 
+// newWebhook returns the webhook of a URL. It is an error if that is not http or https, has no host, or has a user name.
 func newWebhook(text string) (*webhook, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
@@ -45,17 +46,18 @@ func newWebhook(text string) (*webhook, error) {
 		DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer, ForceAttemptHTTP2: true,
 	}
 	forwardproxy.Use(t)
-	w.client = &http.Client{Transport: t, CheckRedirect: w.redirect}
+	w.client = &http.Client{Transport: t, CheckRedirect: w.checkRedirect}
 	return w, nil
 }
 
+// String returns the scheme and the host of the URL, because the rest may hold a token.
 func (w *webhook) String() string { return w.url.Scheme + "://" + w.url.Host + "/…" }
 
-// Check has nothing to say: a server may come.
+// Check returns nil: a server that is not there now may come.
 func (w *webhook) Check() error { return nil }
 
-// redirect lets a notice go on within the host, as the same POST (307, 308). All else is the answer.
-func (w *webhook) redirect(next *http.Request, via []*http.Request) error {
+// checkRedirect lets a notice go on within the host, as the same POST (307, 308). Any other redirect is taken as the answer.
+func (w *webhook) checkRedirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects || next.Method != http.MethodPost || next.URL.Scheme != w.url.Scheme || next.URL.Host != w.url.Host {
 		return http.ErrUseLastResponse
 	}
@@ -110,7 +112,7 @@ func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error)
 		if err != nil {
 			return false, fmt.Errorf("it answers with %d, which leads nowhere", code)
 		}
-		return false, fmt.Errorf("it answers with %d, which leads to %s://%s and is not followed; write the address that it leads to", code, to.Scheme, clean(to.Host, maxName))
+		return false, fmt.Errorf("it answers with %d, which leads to %s://%s and is not followed; write the address that it leads to", code, to.Scheme, cleanText(to.Host, maxName))
 	default:
 		return code == http.StatusTooManyRequests || code >= 500, fmt.Errorf("it answers with %d %s", code, http.StatusText(code))
 	}

@@ -25,7 +25,7 @@ func TestAnAgentOfOurOwn(t *testing.T) {
 	j.Append(journal.AgentQueryEnded{Outcome: "completed", TokensIn: 24_000, TokensCached: 4000, TokensOut: 500})
 	j.Append(journal.ToolCalled{Server: "functions", Tool: "flood", UpstreamBytes: 20_000_000, DeliveredBytes: 7000, Spilled: true})
 	w.flush()
-	g, err := Look(dir, "inner")
+	g, err := ReadGlance(dir, "inner")
 	if err != nil || g.Compactions != 1 || g.WindowTokens != 7000 || g.WindowLimit != 16_000 {
 		t.Errorf("at a glance: %d, %d of %d, %v", g.Compactions, g.WindowTokens, g.WindowLimit, err)
 	}
@@ -149,8 +149,8 @@ func TestAKilledRunHasAskedWhatItAsked(t *testing.T) {
 		t.Errorf("while it lives: %+v", r.Usage)
 	}
 	r.died = true
-	r.settle()
-	r.settle()
+	r.recompute()
+	r.recompute()
 	if u := r.Usage; len(u) != 1 || u[0].Input != 410 || u[0].Guessed != 300 || u[0].Output != 10 {
 		t.Errorf("killed: %+v", u)
 	}

@@ -129,15 +129,15 @@ func (o *Observed) observe(r *journal.Record) {
 			o.Waited++
 		}
 	case journal.Admitted, journal.Refused, journal.RunStarted, journal.RunEnded:
-		o.stopWaiting(r.Time)
+		o.endWait(r.Time)
 	case journal.WindowRateWaited:
-		o.RateWait = rateWaitOf(r.Time, &e)
+		o.RateWait = newRateWait(r.Time, &e)
 	case journal.LimitReached:
-		if spends(e.Name) {
+		if isSpendLimit(e.Name) {
 			o.SpendLines = addSpendLine(o.SpendLines, SpendLine{Limit: e.Name, Line: e.Line, Times: 1})
 		}
 	case journal.WindowPlan:
-		o.Plans = AddPlan(o.Plans, planOf(r.Time, e))
+		o.Plans = AddPlan(o.Plans, newPlan(r.Time, e))
 	case journal.WindowCompacted:
 		o.CompactedFrom += e.Before
 		o.CompactedTo += e.After
@@ -170,7 +170,7 @@ func (o *Observed) observe(r *journal.Record) {
 // setKilled sets KilledAt to the time of a record that reports a kill. The kernel's kills of the command itself are reported before its end,
 // when they are noticed, so the end counts only if there was none.
 func (o *Observed) setKilled(r *journal.Record) {
-	_, ok := killOf(r, "")
+	_, ok := parseKill(r, "")
 	switch r.Event.(type) {
 	case journal.OOMKills:
 		ok = true
@@ -182,7 +182,8 @@ func (o *Observed) setKilled(r *journal.Record) {
 	}
 }
 
-func (o *Observed) stopWaiting(at time.Time) {
+// endWait adds the time since the run began to wait to WaitedMS; it does nothing if the run does not wait.
+func (o *Observed) endWait(at time.Time) {
 	if !o.waits.IsZero() {
 		o.WaitedMS += max(0, at.Sub(o.waits).Milliseconds())
 		o.waits = time.Time{}
@@ -212,8 +213,8 @@ func (e *Entry) Killed() int { return max(e.OOMKills, e.KilledChildren) }
 // maxReason bounds the reason of an entry in bytes.
 const maxReason = 300
 
-// entryOf returns the line of a run for the index. day is the folder of its file.
-func entryOf(h *Header, r *journal.Report, day string) Entry {
+// newEntry returns the line of a run for the index. day is the folder of its file.
+func newEntry(h *Header, r *journal.Report, day string) Entry {
 	e := Entry{
 		ID: h.ID, Kind: h.Kind, Parent: h.Parent, PID: h.PID, Job: h.Job, Started: h.Started, Day: day, Notifies: h.Notifies,
 		Tool: r.Tool, Variant: r.Variant, Project: r.Project,
@@ -225,9 +226,8 @@ func entryOf(h *Header, r *journal.Report, day string) Entry {
 	return e
 }
 
-// reasonOf returns why a run ended, by its report, in at most maxReason bytes; "" for one that ended well. refusal is the text for a
-// refused run.
-func reasonOf(r *journal.Report, refusal string) string {
+// endReason returns why a run ended, by its report, in at most maxReason bytes; "" for one that ended well. refusal is the text for a refused run.
+func endReason(r *journal.Report, refusal string) string {
 	if r.Outcome == journal.OutcomeRefused {
 		first, _, _ := strings.Cut(cmp.Or(refusal, "refused"), "\n")
 		return limit.Short(first, maxReason)

@@ -20,6 +20,7 @@ type UnknownError struct {
 // Last is the word for the newest run.
 const Last = "last"
 
+// Error implements error.
 func (e *UnknownError) Error() string {
 	switch {
 	case len(e.Several) > 0:
@@ -73,7 +74,7 @@ func (s *Store) Run(id string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.load(e)
+	r, err := s.loadRun(e)
 	if err != nil {
 		return r, err
 	}
@@ -85,12 +86,12 @@ func (s *Store) Run(id string) (*Run, error) {
 		if other.Parent != e.ID || other.Kind == KindRun {
 			continue
 		}
-		g, err := s.load(other)
+		g, err := s.loadRun(other)
 		if err != nil {
 			continue
 		}
 		for _, t := range g.Tools {
-			to := inside.tool(t.Server, t.Tool)
+			to := inside.toolSums(t.Server, t.Tool)
 			to.Calls, to.Failed, to.Spilled = to.Calls+t.Calls, to.Failed+t.Failed, to.Spilled+t.Spilled
 			to.UpstreamBytes, to.DeliveredBytes = to.UpstreamBytes+t.UpstreamBytes, to.DeliveredBytes+t.DeliveredBytes
 			to.MaxBytes = max(to.MaxBytes, t.MaxBytes)
@@ -110,13 +111,13 @@ func (s *Store) Run(id string) (*Run, error) {
 	}
 	sorting.StableBy(r.Largest, func(a, b Result) int { return int(b.UpstreamBytes - a.UpstreamBytes) })
 	r.Largest = r.Largest[:min(len(r.Largest), maxLargest)]
-	r.settle()
+	r.recompute()
 	return r, nil
 }
 
-// load reads the file of a run from its beginning, and adds what is known of its job. If that fails, it returns a run with the entry alone,
-// and an *UnknownError. A job without a run is returned as one.
-func (s *Store) load(e Entry) (*Run, error) {
+// loadRun reads the file of a run from its beginning, and adds what is known of its job. If that fails, it returns a run with the entry alone, and an
+// *UnknownError. A job without a run is returned as one.
+func (s *Store) loadRun(e Entry) (*Run, error) {
 	if j := s.placed.seen[e.ID]; j != nil && e.Kind == KindJob {
 		return j.run, nil
 	}
@@ -138,9 +139,9 @@ func (s *Store) load(e Entry) (*Run, error) {
 	}
 	if !t.run.ended && e.Outcome == Died {
 		t.run.ended, t.run.died, t.run.Ended = true, true, e.Ended
-		t.run.settle()
+		t.run.recompute()
 	}
 	s.addJob(&t.run.Entry)
-	t.run.ByProcess = t.run.shares.byProcess()
+	t.run.ByProcess = t.run.shares.columns()
 	return t.run, nil
 }

@@ -120,7 +120,7 @@ type Result struct {
 // Follow returns a run whose records come from a journal and not from a file: pass each to [Run.Observe].
 func Follow(h Header) *Run {
 	r := newRun()
-	r.apply(line{header: &h})
+	r.addLine(line{header: &h})
 	return r
 }
 
@@ -132,15 +132,16 @@ func (r *Run) Observe(rec journal.Record) {
 		r.ended, r.Report = true, r.reporter.Report()
 		r.Ended = &rec.Time
 	}
-	r.settle()
+	r.recompute()
 }
 
+// newRun returns a run of which nothing is known.
 func newRun() *Run {
 	return &Run{tools: map[string]*Tool{}, every: 1}
 }
 
-// apply adds one line of the file. A line before the header is counted as damaged. Samples beyond MaxSamples only count for the peak.
-func (r *Run) apply(l line) {
+// addLine adds one line of the file. A line before the header is counted as damaged. Samples beyond MaxSamples only count for the peak.
+func (r *Run) addLine(l line) {
 	switch {
 	case l.header != nil && r.reporter == nil:
 		r.Header = *l.header
@@ -148,7 +149,7 @@ func (r *Run) apply(l line) {
 			r.Header.ID = r.ID // it is the file's name by which a run is found
 		}
 		r.Newer = l.header.Schema > Schema
-		r.Entry = entryOf(&r.Header, &l.header.Report, r.Day)
+		r.Entry = newEntry(&r.Header, &l.header.Report, r.Day)
 		r.Seen = l.header.Started
 		r.reporter = journal.NewReporter(l.header.Report)
 	case r.reporter == nil:
@@ -173,7 +174,7 @@ func (r *Run) setEnd(e *End) {
 	r.ended, r.died, r.Dropped = true, e.Died, e.Dropped
 	at := e.Time
 	r.Ended, r.Seen = &at, at
-	r.stopWaiting(at)
+	r.endWait(at)
 	if e.Died {
 		return // what stands in it is our own fold
 	}
@@ -189,7 +190,7 @@ func (r *Run) addRecord(rec journal.Record) {
 		r.Records = append(r.Records[:0], r.Records[len(r.Records)-maxRecords+1:]...)
 	}
 	r.Records = append(r.Records, rec)
-	if k, ok := killOf(&rec, r.Tool); ok && len(r.Kills) < maxKills {
+	if k, ok := parseKill(&rec, r.Tool); ok && len(r.Kills) < maxKills {
 		if _, ended := rec.Event.(journal.RunEnded); ended {
 			k.Time = r.KilledAt
 		}
@@ -226,7 +227,7 @@ func (r *Run) addRecord(rec journal.Record) {
 		if e.Calls == 0 {
 			return // of definitions
 		}
-		t := r.tool(e.Server, e.Tool)
+		t := r.toolSums(e.Server, e.Tool)
 		t.Calls += e.Calls
 		t.UpstreamBytes += e.UpstreamBytes
 		t.DeliveredBytes += e.DeliveredBytes
@@ -234,9 +235,9 @@ func (r *Run) addRecord(rec journal.Record) {
 	}
 }
 
-// killOf returns the process or run that a record reports as ended for memory or at another limit; ok is false for other records. tool is
-// the run's.
-func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
+// parseKill returns the process or run that a record reports as ended for memory or at another limit; ok is false for other records. tool is the
+// run's.
+func parseKill(rec *journal.Record, tool string) (k Kill, ok bool) {
 	switch e := rec.Event.(type) {
 	case journal.ChildKilled:
 		k = Kill{PID: e.PID, Name: e.Name, Bytes: e.Bytes, By: e.By, Child: true}
@@ -269,8 +270,8 @@ func killOf(rec *journal.Record, tool string) (k Kill, ok bool) {
 	return k, true
 }
 
-// madeRoom reports whether a record says that a conversation was compacted.
-func madeRoom(rec *journal.Record) bool {
+// isCompaction reports whether a record says that a conversation was compacted.
+func isCompaction(rec *journal.Record) bool {
 	switch rec.Event.(type) {
 	case journal.WindowCompacted, journal.AgentRoom:
 		return true
@@ -307,8 +308,8 @@ func fuller(a, b Context) Context {
 	return b
 }
 
-// tool returns the sums for a tool, which it adds if there are none; from maxTools tools on those of "(others)".
-func (r *Run) tool(server, name string) *Tool {
+// toolSums returns the sums for a tool, which it adds if there are none; from maxTools tools on those of "(others)".
+func (r *Run) toolSums(server, name string) *Tool {
 	key := server + "\x00" + name
 	t := r.tools[key]
 	if t == nil {
@@ -326,7 +327,7 @@ func (r *Run) tool(server, name string) *Tool {
 
 // addCall adds a call of a tool to the sums of the tool and, if its result is one of the largest, to Largest.
 func (r *Run) addCall(at time.Time, e *journal.ToolCalled) {
-	t := r.tool(e.Server, cmp.Or(e.Tool, e.Method))
+	t := r.toolSums(e.Server, cmp.Or(e.Tool, e.Method))
 	t.Calls++
 	t.UpstreamBytes += e.UpstreamBytes
 	t.DeliveredBytes += e.DeliveredBytes
@@ -345,13 +346,13 @@ func (r *Run) addCall(at time.Time, e *journal.ToolCalled) {
 	}
 }
 
-// settle computes Entry, Report, state and Tools again after lines were added. Without a header it does nothing.
-func (r *Run) settle() {
+// recompute computes Entry, Report, state and Tools again after lines were added. Without a header it does nothing.
+func (r *Run) recompute() {
 	if r.reporter == nil {
 		return
 	}
 	if r.died {
-		r.abandon()
+		r.countUnanswered()
 	}
 	day, size := r.Day, r.Bytes
 	dropped, ended := r.Dropped, r.Ended
@@ -359,7 +360,7 @@ func (r *Run) settle() {
 		r.Report = r.reporter.Report()
 	}
 	observed := r.Observed
-	r.Entry = entryOf(&r.Header, &r.Report, day)
+	r.Entry = newEntry(&r.Header, &r.Report, day)
 	r.Bytes, r.Dropped, r.Ended, r.Observed = size, dropped, ended, observed
 	if len(r.Largest) > 0 && r.Largest[0].UpstreamBytes > r.LargestResult { // of a gateway inside the run
 		r.LargestResult, r.LargestTool, r.LargestAt = r.Largest[0].UpstreamBytes, toolName(r.Largest[0].Server, r.Largest[0].Tool), r.Largest[0].Time
@@ -368,14 +369,14 @@ func (r *Run) settle() {
 	case r.died:
 		r.Outcome, r.Reason = Died, "its plimsoll was killed"
 	case r.ended:
-		r.Reason = reasonOf(&r.Report, r.Refusal)
+		r.Reason = endReason(&r.Report, r.Refusal)
 	case r.Queue != nil:
 		r.Outcome = Waiting
 		r.State, r.StateSince = Waiting, r.waits
 		r.Reason = limit.Short(fmt.Sprintf("waits for %s, %d in the queue", r.Queue.Reason, r.Queue.Position), maxReason)
 	default:
-		r.Outcome, r.Reason = Running, r.RateWait.Words(time.Now())
-		r.State, r.StateSince = r.inUse.state(talks(r.Kind))
+		r.Outcome, r.Reason = Running, r.RateWait.Sentence(time.Now())
+		r.State, r.StateSince = r.inUse.currentState(hasUser(r.Kind))
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
 	if !r.ended || r.died {
@@ -395,17 +396,17 @@ func (r *Run) settle() {
 	})
 }
 
-// Now returns the newest sample, the zero Sample before there is one.
-func (r *Run) Now() Sample {
+// NewestSample returns the newest sample, the zero Sample before there is one.
+func (r *Run) NewestSample() Sample {
 	if len(r.Samples) == 0 {
 		return Sample{}
 	}
 	return r.Samples[len(r.Samples)-1]
 }
 
-// Fullest returns the request with the fullest window among the newest glanceRequests that were made up to at and since the last compaction
+// FullestRequest returns the request with the fullest window among the newest glanceRequests that were made up to at and since the last compaction
 // before it; the zero Context for none. A client asks for a title or a summary in between, in a window of its own that is nearly empty.
-func (r *Run) Fullest(at time.Time) (c Context) {
+func (r *Run) FullestRequest(at time.Time) (c Context) {
 	since, n := time.Time{}, len(r.Context)
 	for _, one := range r.Compactions {
 		if !one.Time.After(at) {

@@ -28,7 +28,7 @@ type Words interface {
 // "index.jsonl" for the index. In a run that lives it overwrites what is written so far and, at its end, the command line; later lines are
 // not changed. With dry nothing is changed.
 func Forget(stateDir string, words Words, dry bool) (ids []string, err error) {
-	root, err := statefile.OpenRoot(dirOf(stateDir))
+	root, err := statefile.OpenRoot(storeDir(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -58,12 +58,12 @@ func forgetFiles(root *os.Root, words Words, dry bool, found map[string]bool, id
 		err = errors.Join(err, oneErr)
 		for _, base := range names {
 			name := day + "/" + base
-			id, ok := idOf(base)
+			id, ok := runID(base)
 			if !ok {
 				continue // nothing that a run has written
 			}
-			living = living || lives(root, name)
-			places, oneErr := forgetIn(root, name, words, dry)
+			living = living || isLocked(root, name)
+			places, oneErr := blotFile(root, name, words, dry)
 			if oneErr != nil && !errors.Is(oneErr, fs.ErrNotExist) && !errors.Is(oneErr, statefile.ErrNotRegular) {
 				err = errors.Join(err, fmt.Errorf("the file of run %s: %w", id, oneErr))
 			}
@@ -84,7 +84,7 @@ func forgetIndex(root *os.Root, words Words, dry bool, found map[string]bool, id
 		return err
 	}
 	defer func() { _ = filelock.Release(lock) }()
-	places, err := forgetIn(root, indexName, words, dry)
+	places, err := blotFile(root, indexName, words, dry)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -95,8 +95,8 @@ func forgetIndex(root *os.Root, words Words, dry bool, found map[string]bool, id
 	return err
 }
 
-// forgetIn overwrites the words in one file, line by line, and returns the number of places.
-func forgetIn(root *os.Root, name string, words Words, dry bool) (places int, err error) {
+// blotFile overwrites the words in one file, line by line, and returns the number of places. With dry it only counts them.
+func blotFile(root *os.Root, name string, words Words, dry bool) (places int, err error) {
 	mode := os.O_RDWR
 	if dry {
 		mode = os.O_RDONLY
@@ -163,14 +163,15 @@ func blotLine(line []byte, words Words) (places int) {
 		if n := words.Blot(value); n > 0 {
 			places += n
 			if !json.Valid(line[start-1 : end+1]) { // it has cut an escape in two
-				stars(value)
+				fillStars(value)
 			}
 		}
 	})
 	return places + blotCommand(line, words)
 }
 
-func stars(text []byte) {
+// fillStars overwrites a text with asterisks.
+func fillStars(text []byte) {
 	for i := range text {
 		text[i] = '*'
 	}
@@ -225,7 +226,7 @@ func blotCommand(line []byte, words Words) (places int) {
 			return
 		}
 		if to := from + len(args[i]); whole[from:to] != string(joined[from:to]) {
-			stars(line[begin+start : begin+end])
+			fillStars(line[begin+start : begin+end])
 			places++
 		}
 		from += len(args[i]) + 1
@@ -234,9 +235,9 @@ func blotCommand(line []byte, words Words) (places int) {
 	return places
 }
 
-// commandAsKept returns the command as the header in the run's file has it now, where words may have been forgotten since; else command.
-// The caller holds disk.
-func (w *Writer) commandAsKept(command []string) []string {
+// commandOnDisk returns the command as the header in the run's file has it now, where words may have been forgotten since; else command. The caller
+// holds disk.
+func (w *Writer) commandOnDisk(command []string) []string {
 	if w.file == nil || len(command) == 0 {
 		return command
 	}

@@ -14,12 +14,12 @@ import (
 func FuzzFile(f *testing.F) {
 	var whole bytes.Buffer
 	e := encoder{}
-	whole.Write(e.line("header", Header{Schema: 1, ID: "a", Kind: KindRun, Report: journal.Report{Tool: "x"}}))
-	whole.Write(e.record(journal.Record{Seq: 1, Time: time.Unix(1, 0), Event: journal.WindowRequest{Tokens: 5, LimitTokens: 9}}))
-	whole.Write(e.record(journal.Record{Seq: 2, Event: journal.ToolCalled{Server: "s", Tool: "t", UpstreamBytes: 7}}))
-	whole.Write(e.line("sample", Sample{AtMS: 5, Working: 6}))
-	whole.Write(e.line("shares", Shares{AtMS: 6, Working: 7, Bytes: map[string]int64{"node": 5}, Other: 2}))
-	whole.Write(e.line("end", End{Time: time.Unix(2, 0), Report: journal.Report{Outcome: "ok"}}))
+	whole.Write(e.encodeLine("header", Header{Schema: 1, ID: "a", Kind: KindRun, Report: journal.Report{Tool: "x"}}))
+	whole.Write(e.encodeRecord(journal.Record{Seq: 1, Time: time.Unix(1, 0), Event: journal.WindowRequest{Tokens: 5, LimitTokens: 9}}))
+	whole.Write(e.encodeRecord(journal.Record{Seq: 2, Event: journal.ToolCalled{Server: "s", Tool: "t", UpstreamBytes: 7}}))
+	whole.Write(e.encodeLine("sample", Sample{AtMS: 5, Working: 6}))
+	whole.Write(e.encodeLine("shares", Shares{AtMS: 6, Working: 7, Bytes: map[string]int64{"node": 5}, Other: 2}))
+	whole.Write(e.encodeLine("end", End{Time: time.Unix(2, 0), Report: journal.Report{Outcome: "ok"}}))
 	f.Add(whole.Bytes(), 7)
 	f.Add([]byte(`{"header":{"schema":99,"report":{"killed_children":null}}}`+"\n"+`{"sample":{"at_ms":9223372036854775807}}`+"\n"), 1)
 	f.Add([]byte(`{"header":`+strings.Repeat(`{"report":`, 50)+"\n"), 100)
@@ -33,9 +33,9 @@ func FuzzFile(f *testing.F) {
 			b.split(rest[:n], b.addLine)
 			rest = rest[n:]
 		}
-		a.run.settle()
-		b.run.settle()
-		a.run.ByProcess, b.run.ByProcess = a.run.shares.byProcess(), b.run.shares.byProcess()
+		a.run.recompute()
+		b.run.recompute()
+		a.run.ByProcess, b.run.ByProcess = a.run.shares.columns(), b.run.shares.columns()
 		a.run.DurationMS, b.run.DurationMS = 0, 0 // of one that lives: until now
 		one, err := json.Marshal(a.run)
 		if err != nil {
@@ -49,7 +49,7 @@ func FuzzFile(f *testing.F) {
 
 // FuzzSample holds the short way of reading a sample against encoding/json.
 func FuzzSample(f *testing.F) {
-	whole := encoder{}.line("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8, Compactions: 9, Kills: 10, TurnMS: 11, IdleMS: 12})
+	whole := encoder{}.encodeLine("sample", Sample{AtMS: 1, Working: 2, Charged: 3, CPUMS: 4, Processes: 5, WindowTokens: 6, WindowLimit: 7, DiskBytes: 8, Compactions: 9, Kills: 10, TurnMS: 11, IdleMS: 12})
 	whole = bytes.TrimSpace(whole)
 	if _, ok := parseSample(whole); !ok {
 		f.Fatalf("what a writer writes is read the long way: %s", whole)

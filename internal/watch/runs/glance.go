@@ -70,9 +70,9 @@ var turnKinds = map[string]bool{
 // maxTurns bounds the lines of those kinds since the last sample that are kept: the newest.
 const maxTurns = 256
 
-// Look returns the state of the run with this full ID. The error is an *[UnknownError] when it has no file.
-func Look(stateDir, id string) (Glance, error) {
-	root, err := statefile.OpenRoot(dirOf(stateDir))
+// ReadGlance returns the state of the run with this full ID. The error is an *[UnknownError] when it has no file.
+func ReadGlance(stateDir, id string) (Glance, error) {
+	root, err := statefile.OpenRoot(storeDir(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Glance{}, &UnknownError{ID: id}
 	}
@@ -121,9 +121,9 @@ func (t *tail) glance() (Glance, error) {
 		at := t.run.Seen
 		t.run.Ended = &at
 	}
-	t.run.settle()
-	t.run.settleTime()
-	return g.glance(), nil
+	t.run.recompute()
+	t.run.updateDuration()
+	return g.finish(), nil
 }
 
 // glancer collects the lines that a glance needs.
@@ -149,7 +149,7 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 		return err
 	}
 	begin := int64(bytes.LastIndexByte(buffer[:n], '\n') + 1)
-	if err := g.read(bytes.NewReader(buffer[:begin])); err != nil {
+	if err := g.readLines(bytes.NewReader(buffer[:begin])); err != nil {
 		return err
 	}
 	from := begin
@@ -166,7 +166,7 @@ func (g *glancer) readEnds(file io.ReaderAt, size int64) error {
 			break
 		}
 	}
-	return g.read(io.NewSectionReader(file, from, size-from))
+	return g.readLines(io.NewSectionReader(file, from, size-from))
 }
 
 // isEnough reports whether text, the end of a file from the beginning of a line on, has everything that a glance needs besides the beginning
@@ -179,7 +179,7 @@ func isEnough(text []byte) bool {
 		at := bytes.LastIndexByte(text, '\n') + 1
 		last := text[at:]
 		text = text[:at]
-		switch kind := kindOf(last); {
+		switch kind := recordKind(last); {
 		case bytes.HasPrefix(last, sampleStart):
 			if !counted {
 				if _, counted = parseSample(last); !counted {
@@ -195,8 +195,8 @@ func isEnough(text []byte) bool {
 	return counted && (made || requests >= glanceRequests)
 }
 
-// read reads all lines. A line that is longer than any line of ours is counted as damaged and left out.
-func (g *glancer) read(from io.Reader) error {
+// readLines reads all lines. A line that is longer than any line of ours is counted as damaged and left out.
+func (g *glancer) readLines(from io.Reader) error {
 	in := bufio.NewReaderSize(from, glanceBuffer)
 	for {
 		text, err := in.ReadSlice('\n')
@@ -226,7 +226,7 @@ var (
 
 // addLine keeps from a line what a glance needs, undecoded if possible. A sample replaces what was counted before it.
 func (g *glancer) addLine(text []byte) {
-	kind := kindOf(text)
+	kind := recordKind(text)
 	if turnKinds[kind] || useKinds[kind] {
 		if len(g.turns) == maxTurns {
 			g.turns = append(g.turns[:0], g.turns[maxTurns/2:]...)
@@ -238,7 +238,7 @@ func (g *glancer) addLine(text []byte) {
 		g.sample, g.since, g.turns = append(g.sample[:0], text...), counts{}, g.turns[:0]
 	case bytes.HasPrefix(text, sharesStart):
 	case kind == usedKind:
-		if l, ok := spentOf(text); ok {
+		if l, ok := parseSpendLimit(text); ok {
 			g.setSpent(l)
 		}
 	case windowKinds[kind]:
@@ -262,9 +262,9 @@ func (g *glancer) addLine(text []byte) {
 			g.run.Damaged++
 			return
 		}
-		g.run.apply(l)
+		g.run.addLine(l)
 		if l.record != nil {
-			if _, ok := killOf(l.record, ""); ok {
+			if _, ok := parseKill(l.record, ""); ok {
 				g.all.kills++
 				g.since.kills++
 			}
@@ -282,9 +282,9 @@ func (g *glancer) setSpent(l journal.Limit) {
 	g.spent[i] = l
 }
 
-// kindOf returns the kind of a line with a record, without decoding it; "" for other lines, and for one that is not written as
-// [journal.Record] writes it.
-func kindOf(text []byte) string {
+// recordKind returns the kind of a line with a record, without decoding it; "" for other lines, and for one that is not written as [journal.Record]
+// writes it.
+func recordKind(text []byte) string {
 	const mark, within = `","kind":"`, 128
 	if !bytes.HasPrefix(text, []byte(`{"seq":`)) {
 		return ""
@@ -302,8 +302,8 @@ func kindOf(text []byte) string {
 	return string(before)
 }
 
-// glance returns the glance from the lines that were kept.
-func (g *glancer) glance() Glance {
+// finish returns the glance from the lines that were kept.
+func (g *glancer) finish() Glance {
 	out := Glance{Entry: g.run.Entry, Damaged: g.run.Damaged, Spent: g.spent}
 	out.KilledAt = time.Time{} // the newest kill may be in a part that was not read
 	var seen use
@@ -324,7 +324,7 @@ func (g *glancer) glance() Glance {
 		}
 	}
 	if out.Outcome == Running {
-		out.State, out.StateSince = seen.state(talks(out.Kind))
+		out.State, out.StateSince = seen.currentState(hasUser(out.Kind))
 	}
 	var fullest Context
 	for _, text := range g.requests {
@@ -347,7 +347,7 @@ func (g *glancer) glance() Glance {
 // LastEnded returns the newest run of a project at the end of the index; ok is false when there is none. Only runs, questions and
 // conversations count, and none inside another run.
 func LastEnded(stateDir, project string) (e Entry, ok bool) {
-	root, err := statefile.OpenRoot(dirOf(stateDir))
+	root, err := statefile.OpenRoot(storeDir(stateDir))
 	if err != nil {
 		return Entry{}, false
 	}

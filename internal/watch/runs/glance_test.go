@@ -28,7 +28,7 @@ func TestAGlanceIsWhatTheWholeRunSays(t *testing.T) {
 	w.Sample(Sample{Working: 7 << 20, Charged: 9 << 20})
 	w.flush()
 
-	live, err := Look(dir, "aaaa1111")
+	live, err := ReadGlance(dir, "aaaa1111")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestAGlanceIsWhatTheWholeRunSays(t *testing.T) {
 	if err := w.End(reporter.Report()); err != nil {
 		t.Fatal(err)
 	}
-	g, err := Look(dir, "aaaa1111")
+	g, err := ReadGlance(dir, "aaaa1111")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAGlanceIsWhatTheWholeRunSays(t *testing.T) {
 	if marshal(t, g.Entry) != marshal(t, r.Entry) {
 		t.Errorf("the glance is\n%s, the run\n%s", marshal(t, g.Entry), marshal(t, r.Entry))
 	}
-	if g.Compactions != len(r.Compactions) || g.Kills != len(r.Kills) || g.Sample != r.Now() {
+	if g.Compactions != len(r.Compactions) || g.Kills != len(r.Kills) || g.Sample != r.NewestSample() {
 		t.Errorf("%+v", g)
 	}
 	if e, ok := LastEnded(dir, "shop"); !ok || e.ID != "aaaa1111" {
@@ -67,7 +67,7 @@ func TestAGlanceAtWhatIsNoRun(t *testing.T) {
 	dir := t.TempDir()
 	missing := func(id string) {
 		t.Helper()
-		if _, err := Look(dir, id); err == nil {
+		if _, err := ReadGlance(dir, id); err == nil {
 			t.Errorf("%q: there is a run", id)
 		}
 	}
@@ -76,7 +76,7 @@ func TestAGlanceAtWhatIsNoRun(t *testing.T) {
 	if err := os.MkdirAll(day, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Look(dir, "aaaa1111")
+	_, err := ReadGlance(dir, "aaaa1111")
 	if _, unknown := errors.AsType[*UnknownError](err); !unknown {
 		t.Errorf("of a run without a file: %v", err)
 	}
@@ -116,7 +116,7 @@ func TestAGlanceDamaged(t *testing.T) {
 	w.disk.Lock() // its writer is killed
 	_ = w.file.Close()
 	w.disk.Unlock()
-	g, err := Look(dir, "aaaa1111")
+	g, err := ReadGlance(dir, "aaaa1111")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,14 +145,14 @@ func glances(t *testing.T, text []byte) (ends, whole Glance, read int64) {
 		if err := fill(&g); err != nil {
 			t.Fatal(err)
 		}
-		g.run.settle()
-		out := g.glance()
+		g.run.recompute()
+		out := g.finish()
 		out.DurationMS, out.KilledChildren, out.OOMKills = 0, 0, 0 // until now, and of what was read
 		return out
 	}
 	file := counting{ReaderAt: bytes.NewReader(text)}
 	ends = of(func(g *glancer) error { return g.readEnds(&file, int64(len(text))) })
-	whole = of(func(g *glancer) error { return g.read(bytes.NewReader(text)) })
+	whole = of(func(g *glancer) error { return g.readLines(bytes.NewReader(text)) })
 	return ends, whole, file.bytes
 }
 
@@ -264,11 +264,11 @@ func FuzzGlance(f *testing.F) {
 	f.Add([]byte(`{"sample":{"working_bytes":1}}` + "\n" + `{"seq":2,"time":"2026-11-24T00:00:00Z","kind":"process.child_killed","event":{"bytes":-1}}` + "\n{\"end\":{}}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		g := glancer{run: newRun()}
-		if err := g.read(bytes.NewReader(text)); err != nil {
+		if err := g.readLines(bytes.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
-		g.run.settle()
-		out := g.glance()
+		g.run.recompute()
+		out := g.finish()
 		if lines := bytes.Count(text, []byte{'\n'}); out.Damaged > 3*lines+glanceRequests {
 			t.Errorf("%d damaged of %d lines", out.Damaged, lines)
 		}
@@ -277,7 +277,7 @@ func FuzzGlance(f *testing.F) {
 			t.Errorf("%d damaged of %d lines", ends.Damaged, lines)
 		}
 		for line := range bytes.Lines(text) {
-			if kind := kindOf(line); kind != "" && !bytes.Contains(line, []byte(kind)) {
+			if kind := recordKind(line); kind != "" && !bytes.Contains(line, []byte(kind)) {
 				t.Errorf("kind %q of %q", kind, line)
 			}
 		}

@@ -40,7 +40,8 @@ type sums struct {
 	Bytes int64 `json:"sum_bytes"`
 }
 
-func (s sums) plus(e *Entry) sums { return sums{s.Runs + 1, s.Bytes + e.Bytes} }
+// add returns the sums with one more run.
+func (s sums) add(e *Entry) sums { return sums{s.Runs + 1, s.Bytes + e.Bytes} }
 
 // indexLine is a line of the index.
 type indexLine struct {
@@ -48,6 +49,7 @@ type indexLine struct {
 	sums
 }
 
+// MarshalJSON writes the fields of the entry and of the sums as one object.
 func (l indexLine) MarshalJSON() ([]byte, error) {
 	entry, err := json.Marshal(l.Entry)
 	if err != nil {
@@ -64,16 +66,17 @@ type removedLine struct {
 
 var removedStart = []byte(`{"removed_tool":`)
 
-// takeRemoved adds the sums in a line about removed runs; ok is false for any other line.
-func (t Totals) takeRemoved(text []byte) (ok bool) {
+// addRemovedLine adds the sums in a line about removed runs; ok is false for any other line.
+func (t Totals) addRemovedLine(text []byte) (ok bool) {
 	var l removedLine
 	if !bytes.HasPrefix(text, removedStart) || json.Unmarshal(text, &l) != nil {
 		return false
 	}
-	t.sums(l.Tool).plus(&l.Removed)
+	t.toolSums(l.Tool).add(&l.Removed)
 	return true
 }
 
+// UnmarshalJSON reads a line. One without a valid ID and day is errNoLine.
 func (l *indexLine) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &l.Entry); err != nil {
 		return err
@@ -97,6 +100,7 @@ func validID(id string) bool {
 	return true
 }
 
+// validDay reports whether a text is a day, as the folders are named.
 func validDay(day string) bool {
 	_, err := time.Parse(dayForm, day)
 	return err == nil
@@ -106,7 +110,7 @@ func validDay(day string) bool {
 // end at once on a busy machine wait for each other. A run without its line gets it from the next viewer.
 const indexWait = 5 * time.Second
 
-// lockIndex locks the index, waiting for indexWait at most. Release the file returned.
+// lockIndex locks the index, waiting for indexWait at most. The caller releases the file that it returns.
 func lockIndex(root *os.Root) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), indexWait, errors.New("somebody keeps the index locked"))
 	defer cancel()
@@ -135,7 +139,7 @@ func appendLocked(root *os.Root, e Entry) (sums, error) {
 	if err != nil {
 		return sums{}, err
 	}
-	after := before.plus(&e)
+	after := before.add(&e)
 	text, err := json.Marshal(indexLine{e, after})
 	if err != nil {
 		return sums{}, err
@@ -155,9 +159,9 @@ func appendLocked(root *os.Root, e Entry) (sums, error) {
 	return after, nil
 }
 
-// lastSums returns the sums in the last line of the index; when that is damaged it adds all lines up. whole is true when the file ends with
-// a whole line.
-func lastSums(f *os.File) (s sums, whole bool, err error) {
+// lastSums returns the sums in the last line of the index; when that is damaged it adds all lines up. complete is true when the file is empty or ends
+// with a line feed.
+func lastSums(f *os.File) (s sums, complete bool, err error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
 		return sums{}, true, err
@@ -166,11 +170,11 @@ func lastSums(f *os.File) (s sums, whole bool, err error) {
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return sums{}, false, err
 	}
-	whole = tail[len(tail)-1] == '\n'
-	if whole {
+	complete = tail[len(tail)-1] == '\n'
+	if complete {
 		text := tail[:len(tail)-1]
 		if i := bytes.LastIndexByte(text, '\n'); i >= 0 || size == int64(len(tail)) {
-			if s, ok := sumsOf(text[i+1:]); ok {
+			if s, ok := parseSums(text[i+1:]); ok {
 				return s, true, nil
 			}
 		}
@@ -178,13 +182,13 @@ func lastSums(f *os.File) (s sums, whole bool, err error) {
 	// The last line is damaged: all are added up.
 	list, _, _, err := readIndex(io.NewSectionReader(f, 0, size))
 	for i := range list {
-		s = s.plus(&list[i])
+		s = s.add(&list[i])
 	}
-	return s, whole, err
+	return s, complete, err
 }
 
-// sumsOf reads the sums at the end of a line; ok is false when they are not there. Decoding the whole line would take longer than all else.
-func sumsOf(line []byte) (s sums, ok bool) {
+// parseSums reads the sums at the end of a line; ok is false when they are not there. Decoding the whole line would take longer than all else.
+func parseSums(line []byte) (s sums, ok bool) {
 	i := bytes.LastIndex(line, []byte(`,"sum_runs":`))
 	if i < 0 || line[0] != '{' {
 		return s, false
@@ -201,7 +205,7 @@ func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) 
 	err = eachLine(io.LimitReader(r, maxIndex), maxIndexLine, func(text []byte) {
 		var l indexLine
 		switch {
-		case gone.takeRemoved(text):
+		case gone.addRemovedLine(text):
 		case text == nil || json.Unmarshal(text, &l) != nil:
 			damaged++
 		default:
@@ -216,15 +220,15 @@ func readIndex(r io.Reader) (list []Entry, gone Totals, damaged int, err error) 
 	return list, gone, damaged, err
 }
 
-// eachLine calls f with every complete line, without its end; with nil for one of more than most bytes. Empty lines, and a last one without
-// an end, are left out. The slice is valid during the call only.
-func eachLine(r io.Reader, most int, f func([]byte)) error {
+// eachLine calls f with every complete line, without its end; with nil for one of more than maxBytes. Empty lines, and a last one without an end, are
+// left out. The slice is valid during the call only.
+func eachLine(r io.Reader, maxBytes int, f func([]byte)) error {
 	b := bufio.NewReaderSize(r, 64<<10)
 	var line []byte
 	long := false
 	for {
 		part, err := b.ReadSlice('\n')
-		if len(line)+len(part) > most {
+		if len(line)+len(part) > maxBytes {
 			long, line = true, nil
 		}
 		if !long {
@@ -260,7 +264,8 @@ func openIndex(root *os.Root) (list []Entry, gone Totals, damaged int, err error
 	return readIndex(f)
 }
 
-func idOf(name string) (string, bool) {
+// runID returns the ID of the run whose file has this name; false for any other file.
+func runID(name string) (string, bool) {
 	if len(name) <= len(fileEnd) || name[len(name)-len(fileEnd):] != fileEnd {
 		return "", false
 	}

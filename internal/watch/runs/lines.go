@@ -212,8 +212,8 @@ func parseSample(text []byte) (s Sample, ok bool) {
 // encoder encodes lines, with credentials masked.
 type encoder struct{ values *secrets.Values }
 
-// line returns {"key":v} as a line with secrets masked; nil if v cannot be encoded.
-func (e encoder) line(key string, v any) []byte {
+// encodeLine returns {"key":v} as a line with secrets masked; nil if v cannot be encoded.
+func (e encoder) encodeLine(key string, v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return nil
@@ -227,8 +227,8 @@ func (e encoder) line(key string, v any) []byte {
 	return e.values.Hide(out)
 }
 
-// record returns a record as a line with secrets masked; nil if it cannot be encoded.
-func (e encoder) record(r journal.Record) []byte {
+// encodeRecord returns a record as a line with secrets masked; nil if it cannot be encoded.
+func (e encoder) encodeRecord(r journal.Record) []byte {
 	r.Event = secrets.Masked(e.values, r.Event)
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -237,8 +237,8 @@ func (e encoder) record(r journal.Record) []byte {
 	return e.values.Hide(append(body, '\n'))
 }
 
-// report returns a report with credentials masked in its command, warnings and errors.
-func (e encoder) report(r journal.Report) journal.Report {
+// maskReport returns a report with credentials masked in its command, warnings and errors.
+func (e encoder) maskReport(r journal.Report) journal.Report {
 	r.Command = e.values.Argv(r.Command)
 	r.Warnings = secrets.Masked(e.values, r.Warnings)
 	r.Window.SummaryError = secrets.Text(r.Window.SummaryError)

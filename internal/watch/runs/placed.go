@@ -81,7 +81,7 @@ func runOfJob(r *jobs.Record) *Run {
 	run := newRun()
 	run.Header = Header{ID: r.ID, Kind: KindJob, Job: r.ID, Started: r.Submitted, Report: report}
 	run.Report, run.Seen = report, r.Submitted
-	run.Entry = entryOf(&run.Header, &report, "")
+	run.Entry = newEntry(&run.Header, &report, "")
 	e := &run.Entry
 	e.Engine, e.Node = r.Engine, s.Node
 	var reasons []string
@@ -89,13 +89,13 @@ func runOfJob(r *jobs.Record) *Run {
 	case s.Phase == jobs.Lost:
 		e.Outcome = Lost
 	case s.Phase == jobs.Ended:
-		reasons = append(reasons, reasonOf(&report, ""))
+		reasons = append(reasons, endReason(&report, ""))
 	case s.Phase == jobs.Running:
 		e.Outcome = Running
 	default:
 		e.Outcome = Waiting
 	}
-	if words := s.Words(); words != "" && !slices.Contains(reasons, words) && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
+	if words := s.FullReason(); words != "" && !slices.Contains(reasons, words) && (s.Phase != jobs.Ended || !plain[s.Reason] || s.Detail != "") {
 		reasons = append(reasons, r.Engine+": "+words)
 	}
 	reasons = append(reasons, r.Unanswered)
@@ -111,6 +111,7 @@ func runOfJob(r *jobs.Record) *Run {
 // plain are the engines' words that say no more than the exit status does.
 var plain = map[string]bool{"COMPLETED": true, "FAILED": true, "Completed": true, "Complete": true, "Error": true}
 
+// nonEmpty returns the texts that are not "".
 func nonEmpty(list []string) (kept []string) {
 	for _, text := range list {
 		if text != "" {
@@ -120,8 +121,8 @@ func nonEmpty(list []string) (kept []string) {
 	return kept
 }
 
-// shown returns the jobs that have no run in the store, or whose run is over while they wait, as after a requeue.
-func (s *Store) shown() []*Run {
+// unplacedJobs returns the jobs that have no run in the store, or that wait again, as after a requeue, while their run is over.
+func (s *Store) unplacedJobs() []*Run {
 	if len(s.placed.seen) == 0 {
 		return nil
 	}
@@ -159,7 +160,7 @@ func (s *Store) shown() []*Run {
 			if k.ended.After(j.run.Started) { // it waits again since then
 				j.run.Started = k.ended
 			}
-			j.run.settleTime()
+			j.run.updateDuration()
 		}
 		list = append(list, j.run)
 	}

@@ -14,7 +14,7 @@ import (
 // A job is shown from the queue to its end, and gives way to a run of it.
 func TestJobsAmongTheRuns(t *testing.T) {
 	dir := t.TempDir()
-	kept := jobs.StoreIn(dir)
+	kept := jobs.NewStore(dir)
 	began := time.Now().Add(-time.Minute).UTC()
 	err := kept.Create(jobs.Record{
 		Ref: jobs.Ref{ID: "make-1", At: "7"}, Engine: "slurm", Tool: "make", Project: "web", Command: []string{"make"}, Submitted: began, Memory: 1 << 30,
@@ -88,7 +88,7 @@ func TestHowJobsEndedElsewhere(t *testing.T) {
 		{jobs.Status{Phase: jobs.Ended, Reason: "COMPLETED", Report: &journal.Report{Project: "there", Outcome: "failed", ExitCode: 2}}, "failed", "exit status 2", "there"},
 	} {
 		dir := t.TempDir()
-		kept := jobs.StoreIn(dir)
+		kept := jobs.NewStore(dir)
 		if err := kept.Create(jobs.Record{Ref: jobs.Ref{ID: "a"}, Engine: "slurm", Project: "web", MemoryLimit: 2 << 30, Submitted: time.Now()}); err != nil {
 			t.Fatal(err)
 		}

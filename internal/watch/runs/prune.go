@@ -28,6 +28,7 @@ type Keep struct {
 // DefaultKeep bounds the ended runs that are kept: how many, for how long and in how many bytes.
 var DefaultKeep = Keep{Age: 30 * 24 * time.Hour, Runs: 10_000, Bytes: 256 << 20}
 
+// orDefault returns the bounds, or [DefaultKeep] for the zero value.
 func (k Keep) orDefault() Keep {
 	if k == (Keep{}) {
 		return DefaultKeep
@@ -35,9 +36,9 @@ func (k Keep) orDefault() Keep {
 	return k
 }
 
-// exceeded reports whether a store has so much more than it may that it is time to prune it.
-func (k Keep) exceeded(has sums) bool {
-	return k.Runs > 0 && has.Runs > k.Runs+k.Runs/16+16 || k.Bytes > 0 && has.Bytes > k.Bytes+k.Bytes/16
+// needsPruning reports whether a store is so much beyond its bounds, by a sixteenth, that it is time to prune it.
+func (k Keep) needsPruning(total sums) bool {
+	return k.Runs > 0 && total.Runs > k.Runs+k.Runs/16+16 || k.Bytes > 0 && total.Bytes > k.Bytes+k.Bytes/16
 }
 
 // Removed is a run whose file was removed, or would be.
@@ -103,15 +104,15 @@ func pruneIndex(root *os.Root, k Keep, now time.Time, dry bool) (kept []Entry, r
 	for i := range list {
 		tools[list[i].ID] = list[i].Tool
 	}
-	sorting.StableBy(list, func(a, b Entry) int { return a.end().Compare(b.end()) })
+	sorting.StableBy(list, func(a, b Entry) int { return a.endTime().Compare(b.endTime()) })
 	var all sums
 	for i := range list {
-		all = all.plus(&list[i])
+		all = all.add(&list[i])
 	}
 	for i := range list {
 		e, why := &list[i], ""
 		switch {
-		case k.Age > 0 && now.Sub(e.end()) > k.Age:
+		case k.Age > 0 && now.Sub(e.endTime()) > k.Age:
 			why = "age"
 		case k.Runs > 0 && all.Runs > k.Runs:
 			why = "count"
@@ -148,7 +149,7 @@ func writeIndex(root *os.Root, gone Totals, list []Entry) error {
 		}
 		var s sums
 		for i := range list {
-			s = s.plus(&list[i])
+			s = s.add(&list[i])
 			text, err := json.Marshal(indexLine{list[i], s})
 			if err != nil {
 				return err
@@ -161,8 +162,8 @@ func writeIndex(root *os.Root, gone Totals, list []Entry) error {
 	})
 }
 
-// end returns the time at which the run ended; its start when that is not known.
-func (e *Entry) end() time.Time {
+// endTime returns the time at which the run ended; its start when that is not known.
+func (e *Entry) endTime() time.Time {
 	if e.Ended != nil {
 		return *e.Ended
 	}
@@ -185,7 +186,7 @@ func removeUnlisted(root *os.Root, k Keep, kept []Entry, now time.Time) error {
 		}
 		names, _ := namesIn(root, day)
 		for _, name := range names {
-			if id, ok := idOf(name); ok && (listed[id] || lives(root, day+"/"+name)) {
+			if id, ok := runID(name); ok && (listed[id] || isLocked(root, day+"/"+name)) {
 				continue
 			}
 			_ = root.Remove(day + "/" + name)

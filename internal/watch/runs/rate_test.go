@@ -50,7 +50,7 @@ func TestRateWaitWords(t *testing.T) {
 		{journal.WindowRateWaited{Waiting: 1, Since: time.Second}, time.Minute, ""}, // it was killed meanwhile, or its journal is full
 		{journal.WindowRateWaited{Waiting: 1, Since: time.Second}, -time.Hour, ""},
 	} {
-		if got := rateWaitOf(told, &c.e).Words(told.Add(c.later)); got != c.want {
+		if got := newRateWait(told, &c.e).Sentence(told.Add(c.later)); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
 		}
 	}

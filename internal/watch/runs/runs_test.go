@@ -208,7 +208,7 @@ func TestTwoHundredWritersLeaveTwoHundredRuns(t *testing.T) {
 		if err != nil || !r.ended || r.Damaged != 0 || r.Window.Requests != 10 || r.Dropped != 0 {
 			t.Errorf("%s: %v, %+v", e.ID, err, r.Entry)
 		}
-		last = last.plus(&e)
+		last = last.add(&e)
 	}
 	f, err := os.Open(filepath.Join(dir, Dir, indexName))
 	if err != nil {
@@ -313,7 +313,7 @@ func TestSamplesAreBounded(t *testing.T) {
 			highest = max(highest, out.Working)
 		}
 	}
-	if out, ok := s.rest(); ok {
+	if out, ok := s.finishLast(); ok {
 		n++
 		highest = max(highest, out.Working)
 	}

@@ -27,6 +27,7 @@ type sampler struct {
 	now     int64 // bytes written to disks so far
 }
 
+// interval returns the present length of an interval in milliseconds. It doubles as samples are written.
 func (s *sampler) interval() int64 {
 	return firstInterval.Milliseconds() << min(s.written/samplesPerInterval, 40)
 }
@@ -57,7 +58,7 @@ func (s *sampler) merge(n Sample) {
 	s.addState()
 }
 
-// addState adds the state of the window and the disk to the sample that is held.
+// addState adds to the held sample the fullest window since the last one, and the bytes written to disks so far.
 func (s *sampler) addState() {
 	if s.limit > 0 || s.tokens > 0 {
 		s.held.WindowTokens, s.held.WindowLimit = s.tokens, s.limit
@@ -75,8 +76,8 @@ func (s *sampler) finish() Sample {
 	return out
 }
 
-// rest returns the sample of the unfinished interval at the end of a run; false when there is none.
-func (s *sampler) rest() (Sample, bool) {
+// finishLast returns the sample of the unfinished interval at the end of a run; false when there is none.
+func (s *sampler) finishLast() (Sample, bool) {
 	if !s.some {
 		return Sample{}, false
 	}
@@ -91,8 +92,8 @@ func (s *sampler) unchanged() bool {
 		a.Processes == b.Processes && b.WindowTokens == 0 && near(a.DiskBytes, b.DiskBytes)
 }
 
-// window adds the tokens of a request and the size of its window; the fullest of an interval is written.
-func (s *sampler) window(tokens, limit int64) {
+// addRequest adds the tokens of a request and the size of its window; the fullest of an interval is written.
+func (s *sampler) addRequest(tokens, limit int64) {
 	if s.limit == 0 || float64(tokens)*float64(s.limit) > float64(s.tokens)*float64(limit) {
 		s.tokens, s.limit = tokens, limit
 	}
@@ -101,7 +102,8 @@ func (s *sampler) window(tokens, limit int64) {
 // diskName is the name of the limit on the bytes a run writes (write_max of package internal/process/disk).
 const diskName = "write_max"
 
-func (s *sampler) disk(e journal.LimitUsed) {
+// setDisk takes the bytes written to disks from an event about that limit; other limits are ignored.
+func (s *sampler) setDisk(e journal.LimitUsed) {
 	if e.Name == diskName {
 		s.now = max(s.now, e.Used)
 	}
@@ -116,7 +118,7 @@ func (r *Run) MemorySeries(n int) []int64 {
 	total := max(r.DurationMS, r.Samples[len(r.Samples)-1].AtMS, 1)
 	out, seen := make([]int64, n), make([]bool, n)
 	for _, s := range r.Samples {
-		i := partOf(s.AtMS, total, n)
+		i := partIndex(s.AtMS, total, n)
 		out[i], seen[i] = max(out[i], s.Charged, s.Working), true
 	}
 	fillGaps(out, seen)
@@ -132,19 +134,20 @@ func (r *Run) WindowSeries(n int) []int64 {
 	total := max(r.DurationMS, r.Context[len(r.Context)-1].Time.Sub(r.Started).Milliseconds(), 1)
 	out, seen := make([]int64, n), make([]bool, n)
 	for _, c := range r.Context {
-		i := partOf(c.Time.Sub(r.Started).Milliseconds(), total, n)
+		i := partIndex(c.Time.Sub(r.Started).Milliseconds(), total, n)
 		out[i], seen[i] = max(out[i], c.Tokens), true
 	}
 	fillGaps(out, seen)
 	return out
 }
 
-// partOf returns the index of the one of n parts of total in which at lies; the first or last when a clock has jumped.
-func partOf(at, total int64, n int) int {
+// partIndex returns the index of the one of n parts of total in which at lies; the first or last when a clock has jumped.
+func partIndex(at, total int64, n int) int {
 	at = max(0, min(at, total))
 	return int(min(float64(at)/float64(total)*float64(n), float64(n-1)))
 }
 
+// fillGaps gives each part without a sample the value of the part before.
 func fillGaps(out []int64, seen []bool) {
 	for i := 1; i < len(out); i++ {
 		if !seen[i] {

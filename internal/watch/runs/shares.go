@@ -64,9 +64,9 @@ type sharer struct {
 	high               int64 // the most memory of any point
 }
 
-// due reports whether the memory has changed so much that the processes are to be asked. If it grows close to its highest value so far, that
-// is at once, so that the moment before a kill is recorded; else at most once in an interval.
-func (s *sharer) due(at, working int64, processes int) bool {
+// isDue reports whether the memory has changed so much that the processes are to be asked. If it grows close to its highest value so far, that is at
+// once, so that the moment before a kill is recorded; else at most once in an interval.
+func (s *sharer) isDue(at, working int64, processes int) bool {
 	switch {
 	case s.written == 0:
 		return true
@@ -81,9 +81,9 @@ func (s *sharer) due(at, working int64, processes int) bool {
 	return most-least > max(most/16, leastShare) || processes != s.processes
 }
 
-// sum adds up the memory of the processes by their name and returns the point to write: the maxShareNames largest, and the rest as Other.
-// It begins a new interval.
-func (s *sharer) sum(at, working int64, processes int, each iter.Seq2[string, limit.Bytes]) Shares {
+// makePoint adds up the memory of the processes by their name and returns the point to write: the maxShareNames largest, and the rest as Other. It
+// begins a new interval.
+func (s *sharer) makePoint(at, working int64, processes int, each iter.Seq2[string, limit.Bytes]) Shares {
 	sums := map[string]int64{}
 	other := int64(0)
 	for name, held := range each {
@@ -112,13 +112,13 @@ func largestFirst[V any](m map[string]V, size func(V) int64) []string {
 	return names
 }
 
-// Shares adds the memory of the run by process at this moment, of which working is the sum, if it differs enough from the point before.
-// Only then each is run through; it gives the name and the private memory of each process.
-func (w *Writer) Shares(working limit.Bytes, processes int, each iter.Seq2[string, limit.Bytes]) {
+// AddShares adds the memory of the run by process at this moment, of which working is the sum, if it differs enough from the point before. Only then
+// each is run through; it gives the name and the private memory of each process.
+func (w *Writer) AddShares(working limit.Bytes, processes int, each iter.Seq2[string, limit.Bytes]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at := w.sinceBegun(); !w.ended && w.shares.due(at, int64(working), processes) {
-		w.enqueue(w.encode.line("shares", w.shares.sum(at, int64(working), processes, each)), steady)
+	if at := w.sinceBegun(); !w.ended && w.shares.isDue(at, int64(working), processes) {
+		w.enqueue(w.encode.encodeLine("shares", w.shares.makePoint(at, int64(working), processes, each)), steady)
 	}
 }
 
@@ -145,16 +145,17 @@ func (s *sharesSeen) add(p *Shares) {
 		if s.names == nil {
 			s.names = map[string][]int64{}
 		}
-		s.names[name] = append(padded(s.names[name], n), held)
+		s.names[name] = append(padZeros(s.names[name], n), held)
 	}
 	s.other = append(s.other, other)
 }
 
-func padded(list []int64, n int) []int64 { return append(list, make([]int64, n-len(list))...) }
+// padZeros returns a list with zeros appended until it has n numbers.
+func padZeros(list []int64, n int) []int64 { return append(list, make([]int64, n-len(list))...) }
 
-// byProcess returns the points as columns, one for each of the processes that held the most, and one without a name for all others; nil
-// without any point.
-func (s *sharesSeen) byProcess() *ByProcess {
+// columns returns the points as columns, one for each of the processes that held the most, and one without a name for all others; nil without any
+// point.
+func (s *sharesSeen) columns() *ByProcess {
 	if len(s.at) == 0 {
 		return nil
 	}
@@ -162,7 +163,7 @@ func (s *sharesSeen) byProcess() *ByProcess {
 	out := &ByProcess{AtMS: slices.Clone(s.at), Working: slices.Clone(s.working), Names: []ProcessMemory{}}
 	other := slices.Clone(s.other)
 	for i, name := range largestFirst(s.names, slices.Max[[]int64]) {
-		column := padded(slices.Clone(s.names[name]), n)
+		column := padZeros(slices.Clone(s.names[name]), n)
 		if i < maxShareNames && slices.Max(column) >= slices.Max(s.working)/100 {
 			out.Names = append(out.Names, ProcessMemory{name, column})
 			continue
@@ -177,8 +178,8 @@ func (s *sharesSeen) byProcess() *ByProcess {
 	return out
 }
 
-// Highest returns the processes at the moment at which the run held the most, the largest first, without those that held nothing.
-func (b *ByProcess) Highest() (list []Held) {
+// AtPeak returns the processes at the moment at which the run held the most, the largest first, without those that held nothing.
+func (b *ByProcess) AtPeak() (list []Held) {
 	at := 0
 	for i, n := range b.Working {
 		if n > b.Working[at] {

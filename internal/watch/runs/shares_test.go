@@ -37,12 +37,12 @@ func TestMemoryByProcessIsReadAsItWas(t *testing.T) {
 	dir := t.TempDir()
 	w := Begin(Options{Dir: dir}, Header{ID: "a", Kind: KindRun, Report: journal.Report{Tool: "claude"}})
 	p := &processes{held: []Held{{"claude", 300 * mib}, {"node", 50 * mib}, {"node", 60 * mib}}}
-	w.Shares(410*mib, 3, p.each())
+	w.AddShares(410*mib, 3, p.each())
 	p.held = []Held{{"claude", 310 * mib}, {"cc1plus", 900 * mib}, {"bad\xff", 20 * mib}}
 	for i := range 8 {
 		p.held = append(p.held, Held{fmt.Sprint("small", i), int64(1+i) * mib})
 	}
-	w.Shares(1266*mib, 11, p.each())
+	w.AddShares(1266*mib, 11, p.each())
 	if err := w.End(journal.Report{Tool: "claude", Outcome: "ok"}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestMemoryByProcessIsReadAsItWas(t *testing.T) {
 	if !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
 	}
-	if first := b.Highest(); len(first) != 4 || first[0] != (Held{"cc1plus", 900 * mib}) || first[2] != (Held{"", 36 * mib}) {
+	if first := b.AtPeak(); len(first) != 4 || first[0] != (Held{"cc1plus", 900 * mib}) || first[2] != (Held{"", 36 * mib}) {
 		t.Errorf("at the highest: %+v", first)
 	}
 	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), `"by_process":{"at_ms":[`) {
@@ -76,9 +76,9 @@ func TestProcessesAreAskedWhenMemoryMoves(t *testing.T) {
 	var s sharer
 	asked := 0
 	look := func(at, working int64, processes int) {
-		if s.due(at, working, processes) {
+		if s.isDue(at, working, processes) {
 			asked++
-			s.sum(at, working, processes, (&processesOf).each())
+			s.makePoint(at, working, processes, (&processesOf).each())
 		}
 	}
 	for at := int64(0); at < 24*3600_000; at += 1000 {
@@ -108,9 +108,9 @@ func TestSharesAreBounded(t *testing.T) {
 		p.held = append(p.held, Held{fmt.Sprintf("%02d%s", i, strings.Repeat("n", 40)), 1<<40 + int64(i)})
 	}
 	for at := int64(0); at < 20*day; at += 7_000 {
-		if working := at * 1000 % (900 * mib); s.due(at, working, 1) {
-			point := s.sum(at, working, 1, p.each())
-			size = max(size, len(encoder{}.line("shares", point)))
+		if working := at * 1000 % (900 * mib); s.isDue(at, working, 1) {
+			point := s.makePoint(at, working, 1, p.each())
+			size = max(size, len(encoder{}.encodeLine("shares", point)))
 			list.add(&point)
 			n, last = n+1, at
 		}
@@ -124,7 +124,7 @@ func TestSharesAreBounded(t *testing.T) {
 	for i := range 100 {
 		list.add(&Shares{Bytes: map[string]int64{fmt.Sprint("other", i): mib}})
 	}
-	if len(list.names) > maxFoldedNames || len(list.byProcess().Names) > maxShareNames+1 {
-		t.Errorf("%d names held, %d shown", len(list.names), len(list.byProcess().Names))
+	if len(list.names) > maxFoldedNames || len(list.columns().Names) > maxShareNames+1 {
+		t.Errorf("%d names held, %d shown", len(list.names), len(list.columns().Names))
 	}
 }

@@ -32,8 +32,8 @@ func SpendLimits(limits []journal.Limit) (spent []journal.Limit) {
 	return spent
 }
 
-// SpentWords returns what was used of a limit, for people: "$1.20 of $5.00", "1.2M of 2M tokens".
-func SpentWords(l journal.Limit) string {
+// FormatSpent returns what was used of a limit, for people: "$1.20 of $5.00", "1.2M of 2M tokens".
+func FormatSpent(l journal.Limit) string {
 	if l.Unit == UnitMoney {
 		return limit.Dollars(float64(l.Used)/1e6) + " of " + limit.Dollars(float64(l.Hard)/1e6)
 	}
@@ -43,8 +43,8 @@ func SpentWords(l journal.Limit) string {
 // usedKind is the kind of the events whose lines tell what was used of a limit.
 var usedKind = journal.LimitUsed{}.Kind()
 
-// spentOf returns the limit that a line with a [journal.LimitUsed] is about; ok is false for other limits.
-func spentOf(text []byte) (l journal.Limit, ok bool) {
+// parseSpendLimit returns the limit of what may be spent that a line with a [journal.LimitUsed] is about; ok is false for other lines and limits.
+func parseSpendLimit(text []byte) (l journal.Limit, ok bool) {
 	if !bytes.Contains(text, []byte(`"hard":`)) {
 		return l, false
 	}
@@ -73,8 +73,8 @@ type SpendLine struct {
 // maxSpendLines bounds the lines that are counted apart; there are three limits and four budgets with two each.
 const maxSpendLines = 16
 
-// spends reports whether a limit of this name is one of what may be spent, or a budget.
-func spends(name string) bool {
+// isSpendLimit reports whether a limit of this name is one of what may be spent, or a budget.
+func isSpendLimit(name string) bool {
 	return name == "tokens_max" || name == "cost_max" || name == "quota_max" || strings.HasPrefix(name, "budget.")
 }
 
@@ -126,7 +126,7 @@ var usageMark = []byte(`"usage":[`)
 // index. If the size is still known, the result of an earlier call, nothing has ended since, and it calls give for none. It reads only as
 // much of the end of the index as it needs, a line at a time.
 func AskedSince(stateDir string, known int64, since time.Time, give func(*Entry)) (size int64, err error) {
-	root, err := statefile.OpenRoot(dirOf(stateDir))
+	root, err := statefile.OpenRoot(storeDir(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -161,7 +161,7 @@ func AskedSince(stateDir string, known int64, since time.Time, give func(*Entry)
 			}
 			last := text[cut+1:]
 			text = text[:cut+1]
-			switch ended, ok := endedOf(last); {
+			switch ended, ok := parseEnded(last); {
 			case ok && ended.Before(since):
 				return info.Size(), nil
 			case ok && bytes.Contains(last, usageMark):
@@ -180,8 +180,8 @@ func AskedSince(stateDir string, known int64, since time.Time, give func(*Entry)
 	return info.Size(), nil
 }
 
-// endedOf returns when the run of a line of the index ended, without decoding the line.
-func endedOf(line []byte) (at time.Time, ok bool) {
+// parseEnded returns when the run of a line of the index ended, without decoding the line; false for an incomplete line, or one without that time.
+func parseEnded(line []byte) (at time.Time, ok bool) {
 	_, rest, ok := bytes.Cut(line, []byte(`,"ended":"`))
 	text, _, closed := bytes.Cut(rest, []byte{'"'})
 	if !ok || !closed || !bytes.HasSuffix(line, []byte{'\n'}) {

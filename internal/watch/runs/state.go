@@ -26,8 +26,8 @@ const (
 	Idle = "idle"
 )
 
-// StateWords puts a state, or an outcome, into the words that a person reads.
-func StateWords(state string) string {
+// DescribeState puts a state, or an outcome, into the words that a person reads.
+func DescribeState(state string) string {
 	if state == YourTurn {
 		return "waits for you"
 	}
@@ -54,9 +54,10 @@ func (u *use) observe(r *journal.Record) {
 	}
 }
 
-// state returns the state of a run that has started, and when it began. talks is false for a run that has no user who is asked, and answers.
-func (u *use) state(talks bool) (state string, since time.Time) {
-	switch yours := u.turn.yours(); {
+// currentState returns the state of a run that has started, and when it began. talks is false for a run that has no user who is asked, and
+// answers.
+func (u *use) currentState(talks bool) (state string, since time.Time) {
+	switch yours := u.turn.userTurnSince(); {
 	case !u.idle.IsZero():
 		return Idle, u.idle
 	case talks && !yours.IsZero():
@@ -68,7 +69,7 @@ func (u *use) state(talks bool) (state string, since time.Time) {
 // writeTo writes the state into a sample, so that a reader of the last sample does not need the lines before it.
 func (u *use) writeTo(s *Sample, began time.Time) {
 	s.IdleMS, s.TurnMS = 0, 0
-	switch yours := u.turn.yours(); {
+	switch yours := u.turn.userTurnSince(); {
 	case !u.idle.IsZero():
 		s.IdleMS = max(1, u.idle.Sub(began).Milliseconds())
 	case !yours.IsZero():
@@ -122,16 +123,16 @@ func (t *turn) observe(r *journal.Record) {
 	}
 }
 
-// yours returns since when the user has the turn; the zero time when they do not.
-func (t *turn) yours() time.Time {
+// userTurnSince returns since when the user has the turn; the zero time when they do not.
+func (t *turn) userTurnSince() time.Time {
 	if len(t.asked) > 0 {
 		return time.Time{}
 	}
 	return t.ended
 }
 
-// talks reports whether runs of a kind have a user who is asked, and answers.
-func talks(kind string) bool { return kind == KindRun || kind == KindChat }
+// hasUser reports whether runs of a kind have a user who is asked, and answers.
+func hasUser(kind string) bool { return kind == KindRun || kind == KindChat }
 
 // Requests follows the requests to models of a run as they are made. It is a [journal.Observer], and safe for concurrent use.
 type Requests struct {
@@ -150,8 +151,8 @@ func (q *Requests) Observe(r journal.Record) {
 	q.turn.observe(&r)
 }
 
-// Made returns the number of requests so far, and whether the answer to one is under way.
-func (q *Requests) Made() (n int64, underWay bool) {
+// Count returns the number of requests so far, and whether the answer to one is under way.
+func (q *Requests) Count() (n int64, underWay bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.made, len(q.turn.asked) > 0
@@ -165,8 +166,8 @@ type IdleRun struct {
 	Since             time.Time
 }
 
-// Idle returns an idle run that holds so many bytes.
-func (e *Entry) Idle(bytes int64) IdleRun {
+// AsIdle returns the run of an entry as an idle run that holds so many bytes.
+func (e *Entry) AsIdle(bytes int64) IdleRun {
 	return IdleRun{ID: e.ID, Tool: e.Tool, Project: e.Project, PID: e.PID, Bytes: bytes, Since: e.StateSince}
 }
 
@@ -178,8 +179,8 @@ type Forgotten struct {
 	Total int64
 }
 
-// ForgottenOf sums up idle runs; much reports whether they hold more than a quarter of total.
-func ForgottenOf(list []IdleRun, total int64) (f Forgotten, much bool) {
+// SumIdle sums up idle runs; much reports whether they hold more than a quarter of total.
+func SumIdle(list []IdleRun, total int64) (f Forgotten, much bool) {
 	f = Forgotten{Runs: slices.Clone(list), Total: total}
 	sorting.StableBy(f.Runs, func(a, b IdleRun) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	for _, r := range f.Runs {
@@ -202,8 +203,8 @@ const (
 	maxNamed = 3
 )
 
-// Text says it to a person: who they are, what they hold, since when, and how to end one.
-func (f Forgotten) Text(now time.Time) string {
+// Sentence tells a person which runs these are, what they hold, since when, and how to end one.
+func (f Forgotten) Sentence(now time.Time) string {
 	var names []string
 	for _, r := range f.Runs[:min(len(f.Runs), maxNamed)] {
 		names = append(names, fmt.Sprintf("%s in %s (%s, idle for %s: kill %d)", printable.Name(r.Tool), printable.Name(r.Project), limit.Bytes(r.Bytes).Human(),
@@ -220,8 +221,8 @@ func (f Forgotten) Text(now time.Time) string {
 // toldFile has the IDs of the runs that somebody was told of, a line each.
 const toldFile = "forgotten"
 
-// Told reports whether the user was told of all these runs before. If not, it notes them in the state directory as told.
-func (f Forgotten) Told(stateDir string) bool {
+// WasTold reports whether the user was told of all these runs before. If not, it notes them in the state directory as told.
+func (f Forgotten) WasTold(stateDir string) bool {
 	path := filepath.Join(stateDir, toldFile)
 	text, _ := statefile.Read(path, 64<<10)
 	before := strings.Fields(string(text))

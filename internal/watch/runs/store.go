@@ -39,7 +39,8 @@ import (
 // maxLive bounds the files of live runs that are read; others are not listed.
 const maxLive = 1024
 
-func dirOf(stateDir string) string { return filepath.Join(stateDir, Dir) }
+// storeDir returns the directory of the store in a state directory.
+func storeDir(stateDir string) string { return filepath.Join(stateDir, Dir) }
 
 // Store has the runs of this user. [Store.Poll] brings it up to date. It is used by one goroutine.
 type Store struct {
@@ -64,7 +65,7 @@ type Store struct {
 
 // Open opens the store of a state directory, which need not exist yet. The Store is valid also with an error; Poll tries again.
 func Open(stateDir string) (*Store, error) {
-	s := &Store{dir: dirOf(stateDir), placed: placed{store: jobs.StoreIn(stateDir), seen: map[string]*seenJob{}}}
+	s := &Store{dir: storeDir(stateDir), placed: placed{store: jobs.NewStore(stateDir), seen: map[string]*seenJob{}}}
 	s.reset()
 	return s, s.openRoot()
 }
@@ -198,7 +199,7 @@ func (s *Store) addIndexLines(text []byte) {
 		}
 		var l indexLine
 		switch {
-		case len(bytes.TrimSpace(whole)) == 0, s.gone.takeRemoved(whole):
+		case len(bytes.TrimSpace(whole)) == 0, s.gone.addRemovedLine(whole):
 		case len(whole) > maxIndexLine || json.Unmarshal(whole, &l) != nil:
 			s.damaged++
 		default:
@@ -238,7 +239,7 @@ func (s *Store) findNew() error {
 		}
 		s.days[day] = now
 		for _, name := range names {
-			id, ok := idOf(name)
+			id, ok := runID(name)
 			if !ok || s.index[id] != nil || s.live[id] != nil || s.strange[day+"/"+name] != "" || len(s.live) >= maxLive {
 				continue
 			}
@@ -292,7 +293,7 @@ func (s *Store) readLive() {
 		if more {
 			s.version++
 		}
-		if err != nil || t.run.ended && s.removed(t.run) {
+		if err != nil || t.run.ended && s.isRemoved(t.run) {
 			t.close()
 			delete(s.live, id)
 			continue
@@ -309,15 +310,15 @@ func (s *Store) readLive() {
 				t.run.died, t.run.ended = true, true
 				at := t.run.Seen
 				t.run.Ended = &at
-				t.run.settle()
+				t.run.recompute()
 				s.version++
 			}
 		}
 	}
 }
 
-// removed reports whether the file of a run was removed.
-func (s *Store) removed(r *Run) bool {
+// isRemoved reports whether the file of a run was removed.
+func (s *Store) isRemoved(r *Run) bool {
 	_, err := s.root.Lstat(r.Day + "/" + r.ID + fileEnd)
 	return errors.Is(err, fs.ErrNotExist)
 }
@@ -340,14 +341,14 @@ func (s *Store) Entries() []Entry {
 	}
 	for id, t := range s.live {
 		if s.index[id] == nil && t.run.reporter != nil {
-			t.run.settleTime()
+			t.run.updateDuration()
 			list = append(list, t.run.Entry)
 		}
 	}
 	for i := range list {
 		s.addJob(&list[i])
 	}
-	for _, r := range s.shown() {
+	for _, r := range s.unplacedJobs() {
 		list = append(list, r.Entry)
 	}
 	sorting.By(list, func(a, b Entry) int {
@@ -372,7 +373,7 @@ func (s *Store) Ended(since time.Time) []Entry {
 			list = append(list, *e)
 		}
 	}
-	for _, r := range s.shown() {
+	for _, r := range s.unplacedJobs() {
 		if r.Ended != nil && !r.Ended.Before(since) {
 			list = append(list, r.Entry)
 		}
@@ -383,8 +384,8 @@ func (s *Store) Ended(since time.Time) []Entry {
 	return list
 }
 
-// settleTime sets the duration of a live run to the time since its start.
-func (r *Run) settleTime() {
+// updateDuration sets the duration of a live run to the time since its start.
+func (r *Run) updateDuration() {
 	if r.Live() {
 		r.DurationMS = max(0, time.Since(r.Started).Milliseconds())
 	}
@@ -395,11 +396,11 @@ func (s *Store) Live() []*Run {
 	var list []*Run
 	for _, t := range s.live {
 		if t.run.reporter != nil && t.run.Live() {
-			t.run.settleTime()
+			t.run.updateDuration()
 			list = append(list, t.run)
 		}
 	}
-	for _, r := range s.shown() {
+	for _, r := range s.unplacedJobs() {
 		if r.Live() {
 			list = append(list, r)
 		}

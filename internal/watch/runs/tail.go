@@ -52,6 +52,7 @@ func openTail(root *os.Root, day, id string) (*tail, error) {
 
 var errForeign = errors.New("the file is another user's")
 
+// close closes the file.
 func (t *tail) close() { _ = t.file.Close() }
 
 // readBuffers are shared buffers: who reads a hundred runs each second must not need one for each.
@@ -76,17 +77,18 @@ func (t *tail) poll() (more bool, err error) {
 	}
 	if more {
 		t.run.Bytes = t.read
-		t.run.settle()
+		t.run.recompute()
 	}
 	return more, nil
 }
 
+// addLine adds a line to t.run, or counts it as damaged if err is not nil.
 func (t *tail) addLine(l line, err error) {
 	if err != nil {
 		t.run.Damaged++
 		return
 	}
-	t.run.apply(l)
+	t.run.addLine(l)
 }
 
 // lines splits a file that is read in pieces into lines.
@@ -133,8 +135,8 @@ func (t *tail) isUnlocked() bool {
 	return true
 }
 
-// lives reports whether a writer holds a file.
-func lives(root *os.Root, name string) bool {
+// isLocked reports whether a writer holds a file. It returns false for a file that cannot be opened.
+func isLocked(root *os.Root, name string) bool {
 	f, err := statefile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
 		return false
@@ -150,7 +152,7 @@ func lives(root *os.Root, name string) bool {
 // Adopt writes the ends of runs whose writer was killed, and missing lines of the index. It is called by those who show the store:
 // `plimsoll runs`, `top`, `gc`, the dashboard.
 func Adopt(stateDir string, now time.Time) error {
-	root, err := statefile.OpenRoot(dirOf(stateDir))
+	root, err := statefile.OpenRoot(storeDir(stateDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -180,7 +182,7 @@ func adoptAll(root *os.Root, now time.Time) error {
 		names, err := namesIn(root, day)
 		failed = errors.Join(failed, err)
 		for _, name := range names {
-			if id, ok := idOf(name); ok && !listed[id] {
+			if id, ok := runID(name); ok && !listed[id] {
 				failed = errors.Join(failed, adopt(root, day, id, now))
 			}
 		}
@@ -209,7 +211,7 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 		return root.Remove(day + "/" + id + fileEnd) // killed before its first line: nothing is known of it
 	}
 	if t.read >= maxRead {
-		return shorten(root, day, id, now)
+		return cutOversized(root, day, id, now)
 	}
 	if t.run.ended { // killed between its end and the index
 		return addOnce(root, t.run.Entry)
@@ -231,7 +233,7 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 		at = info.ModTime().UTC()
 	}
 	report := t.run.reporter.Report()
-	text := encoder{}.line("end", End{Time: at, Died: true, Report: report})
+	text := encoder{}.encodeLine("end", End{Time: at, Died: true, Report: report})
 	if len(t.part) > 0 || t.skip {
 		text = append([]byte{'\n'}, text...)
 	}
@@ -244,8 +246,9 @@ func adopt(root *os.Root, day, id string, now time.Time) error {
 	return addOnce(root, t.run.Entry)
 }
 
-// shorten cuts a file of more than maxRead bytes to MaxFile, and ends the run, because an end beyond maxRead would not be read.
-func shorten(root *os.Root, day, id string, now time.Time) error {
+// cutOversized cuts a file of more than maxRead bytes to MaxFile, and ends the run, because an end beyond maxRead would not be read. It does nothing
+// while a writer holds the file.
+func cutOversized(root *os.Root, day, id string, now time.Time) error {
 	f, err := statefile.OpenIn(root, day+"/"+id+fileEnd, os.O_WRONLY, 0)
 	if err != nil {
 		return err

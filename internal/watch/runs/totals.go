@@ -54,14 +54,14 @@ type Sums struct {
 	Dropped int64 `json:"dropped_lines"`
 }
 
-// sums returns the sums of a tool, which it adds if there are none. If there are too many tools, it returns those of [OtherTools].
-func (t Totals) sums(tool string) *Sums {
+// toolSums returns the sums of a tool, which it adds if there are none. If there are too many tools, it returns those of [OtherTools].
+func (t Totals) toolSums(tool string) *Sums {
 	s := t[tool]
 	if s != nil {
 		return s
 	}
 	if len(t) >= maxTotals && tool != OtherTools {
-		return t.sums(OtherTools)
+		return t.toolSums(OtherTools)
 	}
 	s = &Sums{Outcomes: map[string]int64{}}
 	t[tool] = s
@@ -70,7 +70,7 @@ func (t Totals) sums(tool string) *Sums {
 
 // add adds a run to the sums of a tool.
 func (t Totals) add(e *Entry, tool string) {
-	s := t.sums(tool)
+	s := t.toolSums(tool)
 	s.Dropped += e.Dropped
 	s.LargeResults += e.LargeResults
 	if e.Kind != KindRun { // a run's own numbers are the sums of its gateways'
@@ -110,13 +110,13 @@ func (t Totals) add(e *Entry, tool string) {
 	}
 	s.OOMKills += died
 	s.ChildKills += max(int64(e.KilledChildren), int64(e.OOMKills)-died)
-	if !e.Live() && !e.Service() {
+	if !e.Live() && !e.IsService() {
 		s.Outcomes[e.Outcome]++
 	}
 }
 
-// plus adds o to s.
-func (s *Sums) plus(o *Sums) {
+// add adds the numbers of o.
+func (s *Sums) add(o *Sums) {
 	for outcome, n := range o.Outcomes {
 		s.Outcomes[outcome] += n
 	}
@@ -150,8 +150,8 @@ func (s *Sums) plus(o *Sums) {
 	s.Dropped += o.Dropped
 }
 
-// Service reports whether the run was not started for itself: it is a day of the daemon, or a gateway inside a run.
-func (e *Entry) Service() bool {
+// IsService reports whether the run was not started for itself: it is a day of the daemon, or a gateway inside a run.
+func (e *Entry) IsService() bool {
 	return e.Kind == KindServe || e.Kind == KindGateway && e.Parent != ""
 }
 
@@ -181,7 +181,7 @@ func (s *Store) ToolOf(e *Entry) string {
 func (s *Store) Totals() Totals {
 	all := Totals{}
 	for tool, sums := range s.gone {
-		all.sums(tool).plus(sums)
+		all.toolSums(tool).add(sums)
 	}
 	for _, e := range s.index {
 		all.add(e, s.ToolOf(e))

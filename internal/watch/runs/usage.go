@@ -38,8 +38,8 @@ const maxUsage = 16
 // OtherModels is the name under which the models beyond maxUsage are counted together.
 const OtherModels = "other"
 
-// Use adds tokens to those of a model. Tokens without a cost are counted as unpriced. Nothing is added without a model or without tokens.
-func (o *Observed) Use(u Usage) {
+// AddUsage adds tokens to those of a model. Tokens without a cost are counted as unpriced. Nothing is added without a model or without tokens.
+func (o *Observed) AddUsage(u Usage) {
 	if u.Model == "" || u.Input == 0 && u.Output == 0 {
 		return
 	}
@@ -88,35 +88,35 @@ func (o *Observed) addUsed(e journal.Event) {
 		if e.Status >= 300 {
 			return
 		}
-		o.Use(Usage{
+		o.AddUsage(Usage{
 			Model: e.Model, Upstream: e.Upstream, Plan: e.Plan, Through: o.through, Input: max(e.TokensIn, e.GuessIn), Cached: e.CacheRead, Written: e.CacheWrite, Hour: e.CacheHour,
 			Output: max(e.TokensOut, e.GuessOut), Reasoning: e.Reasoning, Guessed: max(e.GuessIn-e.TokensIn, 0) + max(e.GuessOut-e.TokensOut, 0), Cost: e.Cost,
 		})
 	case journal.AgentRequest:
 		o.model = e.Model
 	case journal.AgentQueryEnded:
-		o.Use(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
+		o.AddUsage(Usage{Model: o.model, Through: o.through, Input: e.TokensIn, Cached: e.TokensCached, Output: e.TokensOut})
 	}
 }
 
-// abandon counts the input of requests without an answer, for a run that was killed in the middle of them.
-func (o *Observed) abandon() {
+// countUnanswered counts the input of requests without an answer, for a run that was killed in the middle of them.
+func (o *Observed) countUnanswered() {
 	for n, u := range o.asked {
 		delete(o.asked, n)
-		o.Use(u)
+		o.AddUsage(u)
 	}
 }
 
-// Cost returns what the tokens of a run have cost in US dollars, without those of a subscription. of returns the price of one row of tokens
-// that had none when they were used, or false when it still has none; ok is false when nothing has a price.
-func (o *Observed) Cost(of func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
+// Cost returns what the tokens of a run have cost in US dollars, without those of a subscription. price returns the price of one row of tokens that
+// had none when they were used, or false when it still has none; ok is false when nothing has a price.
+func (o *Observed) Cost(price func(Usage) (cost float64, ok bool)) (sum float64, ok bool) {
 	for _, u := range o.Usage {
 		if u.Plan {
 			continue
 		}
 		if u.Cost > 0 {
 			sum, ok = sum+u.Cost, true
-		} else if cost, priced := of(u); priced {
+		} else if cost, priced := price(u); priced {
 			sum, ok = sum+cost, true
 		}
 	}
@@ -137,11 +137,13 @@ type Plan struct {
 // maxPlans bounds the windows of a run; those told last stay.
 const maxPlans = 16
 
-func (p *Plan) same(q *Plan) bool {
+// sameWindow reports whether two plans are of one window of one account.
+func (p *Plan) sameWindow(q *Plan) bool {
 	return p.Upstream == q.Upstream && p.Account == q.Account && p.Window == q.Window
 }
 
-func planOf(at time.Time, e journal.WindowPlan) Plan {
+// newPlan returns what an event says of a plan.
+func newPlan(at time.Time, e journal.WindowPlan) Plan {
 	return Plan{Told: at, Upstream: e.Upstream, Account: e.Account, Window: e.Window, Utilization: e.Utilization, Status: e.Status, Reset: e.Reset}
 }
 
@@ -149,7 +151,7 @@ func planOf(at time.Time, e journal.WindowPlan) Plan {
 // the one that was told longest ago is dropped. It may change plans.
 func AddPlan(plans []Plan, p Plan) []Plan {
 	for i := range plans {
-		if plans[i].same(&p) {
+		if plans[i].sameWindow(&p) {
 			if !p.Told.Before(plans[i].Told) {
 				plans[i] = p
 			}
@@ -158,7 +160,7 @@ func AddPlan(plans []Plan, p Plan) []Plan {
 	}
 	if len(plans) >= maxPlans {
 		oldest := slices.MinFunc(plans, func(a, b Plan) int { return a.Told.Compare(b.Told) })
-		plans = slices.DeleteFunc(plans, func(q Plan) bool { return q.same(&oldest) })
+		plans = slices.DeleteFunc(plans, func(q Plan) bool { return q.sameWindow(&oldest) })
 	}
 	plans = append(plans, p)
 	sorting.By(plans, func(a, b Plan) int {
@@ -180,15 +182,16 @@ type RateWait struct {
 	PauseMS int64  `json:"pause_ms,omitempty"` // for which the provider asks, from Told on
 }
 
-func rateWaitOf(at time.Time, e *journal.WindowRateWaited) RateWait {
+// newRateWait returns what an event says of requests that wait.
+func newRateWait(at time.Time, e *journal.WindowRateWaited) RateWait {
 	return RateWait{Told: at, Upstream: e.Upstream, Waiting: e.Waiting, SinceMS: e.Since.Milliseconds(), Unit: e.Unit, Left: e.Left, Limit: e.Limit, PauseMS: e.Pause.Milliseconds()}
 }
 
 // toldFor bounds the time for which a run is believed to wait: while it does it tells so every two seconds.
 const toldFor = 10 * time.Second
 
-// Words says what the requests wait for: "waits for the provider: 12 s (42 tokens/min left of 40,000)"; "" where none waits.
-func (w RateWait) Words(now time.Time) string {
+// Sentence says what the requests wait for: "waits for the provider: 12 s (42 tokens/min left of 40,000)"; "" where none waits.
+func (w RateWait) Sentence(now time.Time) string {
 	since := now.Sub(w.Told)
 	if w.Waiting == 0 || since > toldFor || since < -toldFor {
 		return ""

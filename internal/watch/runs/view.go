@@ -46,8 +46,8 @@ type View struct {
 	Spent []journal.Limit `json:"spent,omitempty"`
 }
 
-// ViewOf returns what an entry knows of a run. price returns what it cost; ok is false where no price is known. It may be nil.
-func ViewOf(e *Entry, price func(*Entry) (cost float64, ok bool)) View {
+// NewView returns what an entry knows of a run. price returns what it cost; ok is false where no price is known. It may be nil.
+func NewView(e *Entry, price func(*Entry) (cost float64, ok bool)) View {
 	v := View{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project,
 		State: e.Condition(), StateSince: e.StateSince, Reason: e.Reason, Started: e.Started, Ended: e.Ended,
@@ -83,9 +83,9 @@ func (v *View) setPresent(r *Run, seen []Sample, since time.Duration, at time.Ti
 	if len(seen) > 0 {
 		last := seen[len(seen)-1]
 		v.MemoryBytes, v.Processes = last.Memory(), last.Processes
-		v.CPUPercent = cpuOf(seen, since)
+		v.CPUPercent = cpuPercent(seen, since)
 	}
-	if c := r.Fullest(at); c.Tokens > 0 {
+	if c := r.FullestRequest(at); c.Tokens > 0 {
 		v.WindowTokens, v.WindowLimit = c.Tokens, c.Limit
 	}
 }
@@ -93,8 +93,8 @@ func (v *View) setPresent(r *Run, seen []Sample, since time.Duration, at time.Ti
 // samplesRest is the time without a sample after which a run counts as idle: a sample is written only when something has changed.
 const samplesRest = 3 * time.Second
 
-// cpuOf returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
-func cpuOf(seen []Sample, since time.Duration) float64 {
+// cpuPercent returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
+func cpuPercent(seen []Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], Sample{}
 	if len(seen) > 1 {
 		before = seen[len(seen)-2]

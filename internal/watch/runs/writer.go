@@ -126,7 +126,7 @@ func (w *Writer) ID() string { return w.head.ID }
 
 // Observe implements [journal.Observer]. It only queues the line; if there is no room, the line is counted as dropped.
 func (w *Writer) Observe(r journal.Record) {
-	text := w.encode.record(r)
+	text := w.encode.encodeRecord(r)
 	room := ordinary
 	if important[r.Event.Kind()] {
 		room = urgent
@@ -135,19 +135,19 @@ func (w *Writer) Observe(r journal.Record) {
 	defer w.mu.Unlock()
 	switch e := r.Event.(type) {
 	case journal.WindowRequest:
-		w.samples.window(e.Tokens, e.LimitTokens)
+		w.samples.addRequest(e.Tokens, e.LimitTokens)
 	case journal.AgentRequest:
-		w.samples.window(e.Tokens, e.LimitTokens)
+		w.samples.addRequest(e.Tokens, e.LimitTokens)
 	case journal.LimitUsed:
-		w.samples.disk(e)
+		w.samples.setDisk(e)
 	case journal.Refused:
 		w.refusal = e.Reason
 	}
 	w.observed.observe(&r)
-	if madeRoom(&r) {
+	if isCompaction(&r) {
 		w.made++
 	}
-	if _, ok := killOf(&r, ""); ok {
+	if _, ok := parseKill(&r, ""); ok {
 		w.killed++
 	}
 	w.enqueue(text, room)
@@ -170,7 +170,7 @@ func (w *Writer) sinceBegun() int64 { return time.Since(w.began).Milliseconds() 
 func (w *Writer) putSample(s Sample) {
 	s.Compactions, s.Kills = w.made, w.killed
 	w.observed.inUse.writeTo(&s, w.head.Started)
-	w.enqueue(w.encode.line("sample", s), steady)
+	w.enqueue(w.encode.encodeLine("sample", s), steady)
 }
 
 // rank says how much room a line may take.
@@ -224,6 +224,7 @@ func (w *Writer) flush() {
 	w.flushLocked()
 }
 
+// flushLocked writes the lines that wait, and counts them as dropped if that fails. The caller holds disk.
 func (w *Writer) flushLocked() {
 	if text, lines := w.takeWaiting(); len(text) > 0 && w.write(text) != nil {
 		w.countDropped(lines)
@@ -233,7 +234,7 @@ func (w *Writer) flushLocked() {
 // takeWaiting removes and returns the lines that wait, with the header first if it was not written yet. The caller holds disk and writes
 // them.
 func (w *Writer) takeWaiting() (text []byte, lines int64) {
-	header := w.header()
+	header := w.takeHeader()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text, lines = append(header, w.waiting...), w.lines
@@ -241,20 +242,21 @@ func (w *Writer) takeWaiting() (text []byte, lines int64) {
 	return text, lines
 }
 
+// countDropped counts lines that are not written.
 func (w *Writer) countDropped(lines int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dropped += lines
 }
 
-// header returns the header's line the first time, then nil. The caller holds disk.
-func (w *Writer) header() []byte {
+// takeHeader returns the header's line the first time, then nil. The caller holds disk.
+func (w *Writer) takeHeader() []byte {
 	if w.begun {
 		return nil
 	}
 	w.begun = true
-	w.head.Report = w.encode.report(w.head.Report)
-	text := w.encode.line("header", w.head)
+	w.head.Report = w.encode.maskReport(w.head.Report)
+	text := w.encode.encodeLine("header", w.head)
 	w.first = bytes.Clone(text)
 	w.mu.Lock()
 	w.accepted += int64(len(text))
@@ -335,7 +337,7 @@ func (w *Writer) End(report journal.Report) error {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	if last, some := w.samples.rest(); some {
+	if last, some := w.samples.finishLast(); some {
 		w.putSample(last)
 	}
 	w.ended = true
@@ -345,8 +347,8 @@ func (w *Writer) End(report journal.Report) error {
 	defer w.disk.Unlock()
 	now := w.o.now().UTC()
 	text, lines := w.takeWaiting()
-	report = w.encode.report(report)
-	report.Command = w.commandAsKept(report.Command)
+	report = w.encode.maskReport(report)
+	report.Command = w.commandOnDisk(report.Command)
 	if w.write(append(text, w.endLine(now, report)...)) != nil { // the end tells of what found no room
 		w.countDropped(lines)
 		_ = w.write(w.endLine(now, report)) // its error is the failure
@@ -355,15 +357,15 @@ func (w *Writer) End(report journal.Report) error {
 	if w.file == nil {
 		return fmt.Errorf("what happened is not kept: %w", w.failure)
 	}
-	entry := entryOf(&w.head, &report, w.day)
-	entry.Ended, entry.Reason, entry.Bytes, entry.Dropped = &now, reasonOf(&report, w.refusal), w.size, w.dropped
+	entry := newEntry(&w.head, &report, w.day)
+	entry.Ended, entry.Reason, entry.Bytes, entry.Dropped = &now, endReason(&report, w.refusal), w.size, w.dropped
 	w.mu.Lock()
-	w.observed.stopWaiting(now)
+	w.observed.endWait(now)
 	entry.Observed = w.observed
 	w.mu.Unlock()
 	sum, indexErr := appendIndex(w.root, entry)
 	if indexErr == nil {
-		if keep := w.o.Keep.orDefault(); w.newDay || keep.exceeded(sum) {
+		if keep := w.o.Keep.orDefault(); w.newDay || keep.needsPruning(sum) {
 			_, indexErr = prune(w.root, keep, now, false)
 		}
 	}
@@ -378,14 +380,14 @@ func (w *Writer) endLine(now time.Time, report journal.Report) []byte {
 	w.mu.Lock()
 	end := End{Time: now, Dropped: w.dropped, Report: report}
 	w.mu.Unlock()
-	text := w.encode.line("end", end)
+	text := w.encode.encodeLine("end", end)
 	if len(text) > reservedEnd {
 		end.Report.Warnings = nil
-		text = w.encode.line("end", end)
+		text = w.encode.encodeLine("end", end)
 	}
 	if len(text) > reservedEnd {
 		end.Report.KilledChildren, end.Report.Leftovers, end.Report.Orphans, end.Report.Command = nil, nil, nil, nil
-		text = w.encode.line("end", end)
+		text = w.encode.encodeLine("end", end)
 	}
 	return text
 }
@@ -411,6 +413,7 @@ func (w *Writer) Dropped() int64 {
 	return w.dropped
 }
 
+// toolName returns the name of a tool with that of its server: "server/tool", or the one of both that is not "".
 func toolName(server, tool string) string {
 	if tool == "" {
 		return server

@@ -212,27 +212,27 @@ func TestQueue(t *testing.T) {
 	for i := range 25 {
 		dropped += q.push(queued{run: "r", place: uint64(i + 1), end: time.Unix(int64(i), 0), text: make([]byte, 10)})
 	}
-	if n, bytes := q.load(); dropped != 15 || n != 10 || bytes != 10*138 {
+	if n, bytes := q.size(); dropped != 15 || n != 10 || bytes != 10*138 {
 		t.Fatalf("%d dropped, %d with %d bytes left", dropped, n, bytes)
 	}
-	batch, from := q.front(4, 1<<20)
+	batch, from := q.peek(4, 1<<20)
 	if len(batch) != 4 || batch[0].place != 16 {
 		t.Fatalf("%+v", batch)
 	}
 	for i := range 2 { // two of what was given are dropped while it is under way
 		q.push(queued{place: uint64(26 + i), text: make([]byte, 10)})
 	}
-	q.done(from, len(batch))
-	if n, bytes := q.load(); n != 8 || bytes != 8*138 {
+	q.removeSent(from, len(batch))
+	if n, bytes := q.size(); n != 8 || bytes != 8*138 {
 		t.Errorf("%d with %d bytes left", n, bytes)
 	}
-	if batch, _ = q.front(1, 1<<20); batch[0].place != 20 {
+	if batch, _ = q.peek(1, 1<<20); batch[0].place != 20 {
 		t.Errorf("the next is %d", batch[0].place)
 	}
-	if batch, _ = q.front(100, 300); len(batch) != 2 {
+	if batch, _ = q.peek(100, 300); len(batch) != 2 {
 		t.Errorf("%d fit into 300 bytes", len(batch))
 	}
-	if batch, _ = q.front(100, 1); len(batch) != 1 {
+	if batch, _ = q.peek(100, 1); len(batch) != 1 {
 		t.Errorf("a span that is too large alone: %d", len(batch))
 	}
 	if n := q.dropOlder(time.Unix(22, 0)); n != 3 {
@@ -365,6 +365,6 @@ func FuzzFold(f *testing.F) {
 				fold.addRecord(&r, give)
 			}
 		}
-		fold.end(time.Unix(2e9, 0), false, 0, &journal.Report{}, give)
+		fold.endRun(time.Unix(2e9, 0), false, 0, &journal.Report{}, give)
 	})
 }

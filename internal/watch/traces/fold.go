@@ -66,10 +66,10 @@ func newFold(h *runs.Header, root string) *fold {
 	switch h.Kind {
 	case runs.KindServe, runs.KindGateway:
 		if h.Parent != "" { // a part of what its run does
-			f.traced, f.whole = true, ids{traceOf(root), spanOf(h.Parent, runSpan)}
+			f.traced, f.whole = true, ids{runTraceID(root), spanID(h.Parent, runSpan)}
 		}
 	default:
-		f.own, f.traced, f.whole = true, true, ids{traceOf(root), spanOf(h.ID, runSpan)}
+		f.own, f.traced, f.whole = true, true, ids{runTraceID(root), spanID(h.ID, runSpan)}
 		f.parent = h.Parent
 	}
 	return f
@@ -80,16 +80,16 @@ func (f *fold) addRecord(r *journal.Record, give func(span)) {
 	switch e := r.Event.(type) {
 	case journal.WindowRequest:
 		if e.Request != 0 {
-			q := f.request(e.Request, r)
+			q := f.openRequest(e.Request, r)
 			q.sent, q.seq, q.at = &e, r.Seq, r.Time
 		}
 	case journal.WindowCompacted:
-		f.noteCompacted(r, &e)
+		f.addCompaction(r, &e)
 	case journal.WindowOverflow:
 		var a attributes
-		a.text("plimsoll.window.overflow.action", e.Action)
-		a.some("plimsoll.window.limit_tokens", e.LimitTokens)
-		f.noteRequest(e.Request, r, "plimsoll.window.overflow", a)
+		a.addText("plimsoll.window.overflow.action", e.Action)
+		a.addKnown("plimsoll.window.limit_tokens", e.LimitTokens)
+		f.addRequestEvent(e.Request, r, "plimsoll.window.overflow", a)
 	case journal.WindowResponse:
 		give(f.chatSpan(r, &e))
 	case journal.WindowRefused:
@@ -99,32 +99,32 @@ func (f *fold) addRecord(r *journal.Record, give func(span)) {
 	case journal.ToolCalled:
 		give(f.callSpan(r, &e))
 	case journal.ToolRefused:
-		give(f.toolRefused(r, &e))
+		give(f.refusedCallSpan(r, &e))
 	case journal.AgentQueryEnded:
 		give(f.querySpan(r, &e))
 	case journal.ChildKilled:
 		var a attributes
-		a.text("process.executable.name", e.Name)
-		a.some("plimsoll.memory.bytes", e.Bytes)
-		a.text("plimsoll.killed_by", e.By)
-		f.note(r.Time, "plimsoll.child_killed", a)
+		a.addText("process.executable.name", e.Name)
+		a.addKnown("plimsoll.memory.bytes", e.Bytes)
+		a.addText("plimsoll.killed_by", e.By)
+		f.addRunEvent(r.Time, "plimsoll.child_killed", a)
 	case journal.LimitReached:
 		var a attributes
-		a.text("plimsoll.limit.name", e.Name)
-		a.text("plimsoll.limit.action", e.Did)
-		f.note(r.Time, "plimsoll.limit_reached", a)
+		a.addText("plimsoll.limit.name", e.Name)
+		a.addText("plimsoll.limit.action", e.Did)
+		f.addRunEvent(r.Time, "plimsoll.limit_reached", a)
 	case journal.MemoryRaised:
 		var a attributes
-		a.some("plimsoll.memory.limit", e.ToBytes)
-		a.text("plimsoll.memory.raised_for", e.Why)
-		f.note(r.Time, "plimsoll.memory_raised", a)
+		a.addKnown("plimsoll.memory.limit", e.ToBytes)
+		a.addText("plimsoll.memory.raised_for", e.Why)
+		f.addRunEvent(r.Time, "plimsoll.memory_raised", a)
 	case journal.OOMDKills:
-		f.note(r.Time, "plimsoll.oomd_kill", nil)
+		f.addRunEvent(r.Time, "plimsoll.oomd_kill", nil)
 	}
 }
 
-// request returns the open request with this number, a new one when there is none. When too many are open the oldest is dropped.
-func (f *fold) request(number uint64, r *journal.Record) *request {
+// openRequest returns the open request with this number, a new one when there is none. When too many are open the oldest is dropped.
+func (f *fold) openRequest(number uint64, r *journal.Record) *request {
 	if q := f.open[number]; q != nil {
 		return q
 	}
@@ -150,34 +150,35 @@ func (f *fold) closeRequest(number uint64) *request {
 	return q
 }
 
-// noteCompacted counts a compaction, and notes it at its request.
-func (f *fold) noteCompacted(r *journal.Record, e *journal.WindowCompacted) {
+// addCompaction counts a compaction, and adds an event to its request.
+func (f *fold) addCompaction(r *journal.Record, e *journal.WindowCompacted) {
 	f.made++
 	var a attributes
-	a.text("plimsoll.window.reason", e.Reason)
-	a.text("plimsoll.window.boundary", e.Boundary)
-	a.number("plimsoll.window.before_tokens", e.Before)
-	a.number("plimsoll.window.after_tokens", e.After)
-	a.number("plimsoll.window.cut_bytes", e.CutBytes)
-	a.number("plimsoll.window.messages", int64(e.Messages))
+	a.addText("plimsoll.window.reason", e.Reason)
+	a.addText("plimsoll.window.boundary", e.Boundary)
+	a.addNumber("plimsoll.window.before_tokens", e.Before)
+	a.addNumber("plimsoll.window.after_tokens", e.After)
+	a.addNumber("plimsoll.window.cut_bytes", e.CutBytes)
+	a.addNumber("plimsoll.window.messages", int64(e.Messages))
 	if e.Request != 0 {
-		f.request(e.Request, r).made = true
+		f.openRequest(e.Request, r).made = true
 	}
-	f.noteRequest(e.Request, r, "plimsoll.window.compacted", a)
+	f.addRequestEvent(e.Request, r, "plimsoll.window.compacted", a)
 }
 
-// noteRequest adds an event to the request with this number, or to the run when that is 0.
-func (f *fold) noteRequest(number uint64, r *journal.Record, name string, a attributes) {
+// addRequestEvent adds an event to the request with this number, or to the run when that is 0. Beyond the bounds events are dropped.
+func (f *fold) addRequestEvent(number uint64, r *journal.Record, name string, a attributes) {
 	if number == 0 {
-		f.note(r.Time, name, a)
+		f.addRunEvent(r.Time, name, a)
 		return
 	}
-	if q := f.request(number, r); len(q.notes) < maxChatNotes {
+	if q := f.openRequest(number, r); len(q.notes) < maxChatNotes {
 		q.notes = append(q.notes, eventMessage{r.Time.UnixNano(), name, a})
 	}
 }
 
-func (f *fold) note(at time.Time, name string, a attributes) {
+// addRunEvent adds an event to the span of the run, unless that has maxRunNotes already.
+func (f *fold) addRunEvent(at time.Time, name string, a attributes) {
 	if len(f.notes) < maxRunNotes {
 		f.notes = append(f.notes, eventMessage{at.UnixNano(), name, a})
 	}
@@ -187,11 +188,11 @@ func (f *fold) note(at time.Time, name string, a attributes) {
 // run's file has been read then.
 func (f *fold) newSpan(place, seq uint64, name string, kind int, start, end time.Time) span {
 	s := span{place: place, end: end}
-	i := ids{f.whole.trace, spanOf(f.id, seq)}
+	i := ids{f.whole.trace, spanID(f.id, seq)}
 	if f.traced {
 		s.ParentID = f.whole.spanHex()
 	} else {
-		i.trace = ownTrace(f.id, seq)
+		i.trace = requestTraceID(f.id, seq)
 	}
 	if start.After(end) {
 		start = end
@@ -200,30 +201,30 @@ func (f *fold) newSpan(place, seq uint64, name string, kind int, start, end time
 	return s
 }
 
-// failed marks a span as failed; kind is its error.type.
-func (s *span) failed(kind string) {
-	s.Attributes.text("error.type", kind)
+// setFailed marks a span as failed; kind is its error.type.
+func (s *span) setFailed(kind string) {
+	s.Attributes.addText("error.type", kind)
 	s.Status = &statusMessage{statusError}
 }
 
-// named returns a span's name: the operation, and its object where that is known.
-func named(operation, what string) string {
-	if what = clean(what); what == "" {
+// spanName returns a span's name: the operation, and its object where that is known.
+func spanName(operation, what string) string {
+	if what = cleanText(what); what == "" {
 		return operation
 	}
 	return operation + " " + what
 }
 
-// end calls give with the remaining spans when the run has ended: those of requests without an answer, and that of the run itself. Further
-// calls do nothing.
-func (f *fold) end(at time.Time, died bool, dropped int64, r *journal.Report, give func(span)) {
+// endRun calls give with the remaining spans when the run has ended: those of requests without an answer, and that of the run itself. died says that
+// its writer was killed, and r is its report. Further calls do nothing.
+func (f *fold) endRun(at time.Time, died bool, dropped int64, r *journal.Report, give func(span)) {
 	if f.ended {
 		return
 	}
 	f.ended = true
 	for _, number := range slices.Sorted(maps.Keys(f.open)) {
 		if q := f.open[number]; q.sent != nil {
-			give(f.unanswered(q, at))
+			give(f.unansweredSpan(q, at))
 		}
 	}
 	if f.own {

@@ -71,27 +71,27 @@ const (
 // maxText bounds a text in a span, in bytes.
 const maxText = 128
 
-// clean returns a text fit for a span: at most maxText bytes, one line, without control characters, and credentials masked.
-func clean(s string) string {
+// cleanText returns a text fit for a span: at most maxText bytes, one line, without control characters, and credentials masked.
+func cleanText(s string) string {
 	return limit.Clip(strings.TrimSpace(printable.Name(secrets.Text(limit.Clip(strings.ToValidUTF8(s, "�"), 2*maxText)))), maxText)
 }
 
-// text adds a text, unless it is empty.
-func (a *attributes) text(key, v string) {
-	if v = clean(v); v != "" {
+// addText adds a text, unless it is empty.
+func (a *attributes) addText(key, v string) {
+	if v = cleanText(v); v != "" {
 		*a = append(*a, attribute{key, value{Text: &v}})
 	}
 }
 
-// one adds a list with one text, unless that is empty.
-func (a *attributes) one(key, v string) {
-	if v = clean(v); v != "" {
+// addList adds a list with one text, unless that is empty.
+func (a *attributes) addList(key, v string) {
+	if v = cleanText(v); v != "" {
 		*a = append(*a, attribute{key, value{List: &values{[]value{{Text: &v}}}}})
 	}
 }
 
-// server adds a host and its port, 443 when it has none; nothing for "".
-func (a *attributes) server(host string) {
+// addServer adds a host and its port, 443 when it has none; nothing for "".
+func (a *attributes) addServer(host string) {
 	if host == "" {
 		return
 	}
@@ -99,29 +99,31 @@ func (a *attributes) server(host string) {
 	if h, p, err := net.SplitHostPort(host); err == nil {
 		address, port = h, p
 	}
-	a.text("server.address", strings.Trim(address, "[]"))
+	a.addText("server.address", strings.Trim(address, "[]"))
 	if n, err := strconv.ParseInt(port, 10, 32); err == nil {
-		a.number("server.port", n)
+		a.addNumber("server.port", n)
 	}
 }
 
-func (a *attributes) number(key string, v int64) {
+// addNumber adds a number, 0 too.
+func (a *attributes) addNumber(key string, v int64) {
 	*a = append(*a, attribute{key, value{Number: new(strconv.FormatInt(v, 10))}})
 }
 
-// some adds a number, unless it is 0, which means unknown.
-func (a *attributes) some(key string, v int64) {
+// addKnown adds a number, unless it is 0, which means unknown.
+func (a *attributes) addKnown(key string, v int64) {
 	if v != 0 {
-		a.number(key, v)
+		a.addNumber(key, v)
 	}
 }
 
-func (a *attributes) seconds(key string, d time.Duration) {
+// addSeconds adds a duration in seconds.
+func (a *attributes) addSeconds(key string, d time.Duration) {
 	*a = append(*a, attribute{key, value{Real: new(d.Seconds())}})
 }
 
-// truth adds v if it is true.
-func (a *attributes) truth(key string, v bool) {
+// addTrue adds true, and nothing for false.
+func (a *attributes) addTrue(key string, v bool) {
 	if v {
 		*a = append(*a, attribute{key, value{Truth: &v}})
 	}
@@ -136,16 +138,17 @@ const schema = "https://opentelemetry.io/schemas/1.41.0"
 // scope names this package as the one that makes the spans.
 const scope = "github.com/plimsoll/plimsoll"
 
+// newEnvelope returns the part of all requests that names this program, its version and the host.
 func newEnvelope(version, host string) envelope {
 	var resource attributes
-	resource.text("service.name", "plimsoll")
-	resource.text("service.version", version)
-	resource.text("host.name", host)
+	resource.addText("service.name", "plimsoll")
+	resource.addText("service.version", version)
+	resource.addText("host.name", host)
 	const mark = `"SPANS"`
 	whole, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{
 		"resource": map[string]any{"attributes": resource}, "schemaUrl": schema,
 		"scopeSpans": []any{map[string]any{
-			"scope": map[string]any{"name": scope, "version": clean(version)}, "schemaUrl": schema, "spans": []any{json.RawMessage(mark)},
+			"scope": map[string]any{"name": scope, "version": cleanText(version)}, "schemaUrl": schema, "spans": []any{json.RawMessage(mark)},
 		}},
 	}}})
 	if err != nil {

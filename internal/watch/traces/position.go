@@ -71,12 +71,13 @@ func (p *positions) advance(batch []queued) {
 	defer p.mu.Unlock()
 	for _, q := range batch {
 		at := p.runs[q.run]
-		p.runs[q.run] = position{max(at.Place, q.place), later(at.At, q.end)}
+		p.runs[q.run] = position{max(at.Place, q.place), latest(at.At, q.end)}
 		p.dirty = true
 	}
 }
 
-func later(a, b time.Time) time.Time {
+// latest returns the later one of two times.
+func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

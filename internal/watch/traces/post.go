@@ -92,10 +92,10 @@ func post(ctx context.Context, client *http.Client, to string, body []byte, now 
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	switch res.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return outcome{again: true, wait: retryAfter(res.Header.Get("Retry-After"), now()), why: refusalOf(res, text)}
+		return outcome{again: true, wait: retryAfter(res.Header.Get("Retry-After"), now()), why: refusalError(res, text)}
 	}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return outcome{why: refusalOf(res, text)}
+		return outcome{why: refusalError(res, text)}
 	}
 	var answer struct {
 		Partial struct {
@@ -110,12 +110,12 @@ func post(ctx context.Context, client *http.Client, to string, body []byte, now 
 	if rejected <= 0 {
 		return outcome{}
 	}
-	return outcome{rejected: rejected, why: fmt.Errorf("%d spans were not taken: %s", rejected, clean(answer.Partial.Message))}
+	return outcome{rejected: rejected, why: fmt.Errorf("%d spans were not taken: %s", rejected, cleanText(answer.Partial.Message))}
 }
 
-// refusalOf returns a collector's refusal as an error, with its words.
-func refusalOf(res *http.Response, text []byte) error {
-	said := clean(string(text))
+// refusalError returns a collector's refusal as an error, with its words.
+func refusalError(res *http.Response, text []byte) error {
+	said := cleanText(string(text))
 	if res.Header.Get("Location") != "" {
 		said = "it names another address, which is not gone to"
 	}

@@ -27,6 +27,7 @@ type queue struct {
 	bytes int
 }
 
+// newQueue returns an empty queue for spans of so many bytes.
 func newQueue(maxBytes int) *queue { return &queue{max: maxBytes, more: make(chan struct{}, 1)} }
 
 // push adds a span, drops the oldest ones until all fit into the queue's bytes, and returns how many it dropped. That may include s itself.
@@ -63,9 +64,9 @@ func (q *queue) drop(n int) {
 	}
 }
 
-// front returns copies of the oldest spans, at most n and at most maxBytes, but at least one if there is any. They stay in the queue until
-// [queue.done], which takes from.
-func (q *queue) front(n, maxBytes int) (batch []queued, from uint64) {
+// peek returns copies of the oldest spans, at most n and at most maxBytes, but at least one if there is any. They stay in the queue until
+// [queue.removeSent], which takes from.
+func (q *queue) peek(n, maxBytes int) (batch []queued, from uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	size := 0
@@ -79,8 +80,8 @@ func (q *queue) front(n, maxBytes int) (batch []queued, from uint64) {
 	return batch, q.first
 }
 
-// done removes the n spans that front returned with from, unless they were dropped since.
-func (q *queue) done(from uint64, n int) {
+// removeSent removes the n spans that front returned with from, unless they were dropped since.
+func (q *queue) removeSent(from uint64, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if until := from + uint64(n); until > q.first {
@@ -99,8 +100,8 @@ func (q *queue) dropOlder(than time.Time) (dropped int) {
 	return dropped
 }
 
-// load returns how many spans wait, and their bytes.
-func (q *queue) load() (spans, bytes int) {
+// size returns how many spans wait, and their bytes.
+func (q *queue) size() (spans, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.items), q.bytes

@@ -32,10 +32,12 @@ type followed struct {
 	size  int64 // of the file, when it was read last
 }
 
+// newReader returns a reader that has read nothing, for a sender's store of runs.
 func newReader(s *Sender) *reader {
 	return &reader{s: s, begun: time.Now().Add(-LookBack), followed: map[string]*followed{}, finished: map[string]time.Time{}, behind: true}
 }
 
+// close closes the store, if it was opened.
 func (r *reader) close() {
 	if r.store != nil {
 		_ = r.store.Close()
@@ -48,17 +50,17 @@ func (r *reader) poll() {
 	if r.store == nil {
 		store, err := runs.Open(r.s.o.StateDir)
 		if err != nil {
-			r.s.tell(storeFails, err)
+			r.s.reportState(storeFails, err)
 			return
 		}
 		r.store = store
 	}
 	err := r.store.Poll()
-	if r.s.tell(storeFails, err); err != nil {
+	if r.s.reportState(storeFails, err); err != nil {
 		return
 	}
 	if n := r.s.queue.dropOlder(now.Add(-LookBack)); n > 0 {
-		r.s.dropped(n)
+		r.s.countDropped(n)
 	}
 	if !r.behind && r.store.Version() == r.version {
 		return
@@ -92,12 +94,12 @@ func (r *reader) readRun(e *runs.Entry, ended bool) {
 		return
 	}
 	for rest := true; rest; {
-		if _, bytes := r.s.queue.load(); bytes > r.s.o.MaxQueue/2 {
+		if _, bytes := r.s.queue.size(); bytes > r.s.o.MaxQueue/2 {
 			r.behind = true
 			return
 		}
 		var err error
-		if rest, err = f.lines.Next(readPiece, func(l runs.Line) { r.line(f, l) }); err != nil {
+		if rest, err = f.lines.Next(readPiece, func(l runs.Line) { r.addLine(f, l) }); err != nil {
 			break // it was cleaned up, or what has the name is no file of this user's
 		}
 	}
@@ -107,32 +109,32 @@ func (r *reader) readRun(e *runs.Entry, ended bool) {
 	}
 	if f.fold != nil { // killed, and nobody has written its end yet
 		died := e.Outcome == runs.Died
-		f.fold.end(*e.Ended, died, e.Dropped, reportOf(e), func(s span) { r.queueSpan(f.fold, s) })
+		f.fold.endRun(*e.Ended, died, e.Dropped, entryReport(e), func(s span) { r.queueSpan(f.fold, s) })
 	}
 	r.finished[e.ID] = *e.Ended
 	delete(r.followed, e.ID)
 }
 
-// reportOf returns a report with what the list has of a run without a report.
-func reportOf(e *runs.Entry) *journal.Report {
+// entryReport returns a report with the figures that the list has of a run, for a run without a report of its own.
+func entryReport(e *runs.Entry) *journal.Report {
 	return &journal.Report{ExitCode: e.ExitCode, Outcome: journal.Outcome(e.Outcome), PeakBytes: e.PeakBytes, LimitBytes: e.LimitBytes, OOMKills: e.OOMKills, MCP: e.MCP}
 }
 
-// line adds a line to the fold of its run.
-func (r *reader) line(f *followed, l runs.Line) {
+// addLine adds a line to the fold of its run, and puts the spans that end with it into the queue.
+func (r *reader) addLine(f *followed, l runs.Line) {
 	switch {
 	case l.Header != nil && f.fold == nil:
-		f.fold = newFold(l.Header, r.root(l.Header))
+		f.fold = newFold(l.Header, r.outermostRun(l.Header))
 	case f.fold == nil:
 	case l.Record != nil:
 		f.fold.addRecord(l.Record, func(s span) { r.queueSpan(f.fold, s) })
 	case l.End != nil:
-		f.fold.end(l.End.Time, l.End.Died, l.End.Dropped, &l.End.Report, func(s span) { r.queueSpan(f.fold, s) })
+		f.fold.endRun(l.End.Time, l.End.Died, l.End.Dropped, &l.End.Report, func(s span) { r.queueSpan(f.fold, s) })
 	}
 }
 
-// root returns the ID of the outermost run around a run, its own when there is none.
-func (r *reader) root(h *runs.Header) string {
+// outermostRun returns the ID of the outermost run around a run, its own when there is none.
+func (r *reader) outermostRun(h *runs.Header) string {
 	root, parent := h.ID, h.Parent
 	for range 16 { // runs in runs in runs
 		if parent == "" || parent == root {
@@ -150,15 +152,15 @@ func (r *reader) queueSpan(f *fold, s span) {
 		return
 	}
 	if s.end.Before(time.Now().Add(-LookBack)) {
-		r.s.dropped(1)
+		r.s.countDropped(1)
 		return
 	}
 	text, err := json.Marshal(s.spanMessage)
 	if err != nil {
-		r.s.dropped(1) // a number that JSON has not
+		r.s.countDropped(1) // a number that JSON has not
 		return
 	}
 	if n := r.s.queue.push(queued{run: f.id, place: s.place, end: s.end, text: text}); n > 0 {
-		r.s.dropped(n)
+		r.s.countDropped(n)
 	}
 }

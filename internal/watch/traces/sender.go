@@ -124,7 +124,7 @@ func Start(o Options) (*Sender, error) {
 	reading, stop := context.WithCancel(context.Background())
 	posting, abort := context.WithCancel(context.Background())
 	s.stop, s.abort = stop, abort
-	s.wg.Go(func() { s.read(reading, dir) })
+	s.wg.Go(func() { s.readUntil(reading, dir) })
 	s.poster.Go(func() { s.send(posting) })
 	return s, nil
 }
@@ -134,7 +134,7 @@ func (s *Sender) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.stats
-	now.Queued, now.QueuedBytes = s.queue.load()
+	now.Queued, now.QueuedBytes = s.queue.size()
 	return now
 }
 
@@ -160,8 +160,8 @@ func (s *Sender) Close() error {
 	return err
 }
 
-// read polls the store until ctx ends, once this process has the lock, and saves the positions from time to time.
-func (s *Sender) read(ctx context.Context, dir string) {
+// readUntil polls the store until ctx ends, once this process has the lock, and saves the positions from time to time.
+func (s *Sender) readUntil(ctx context.Context, dir string) {
 	tick := time.NewTicker(s.o.every)
 	defer tick.Stop()
 	var r *reader
@@ -172,14 +172,14 @@ func (s *Sender) read(ctx context.Context, dir string) {
 		}
 	}()
 	for saved := time.Now(); ; {
-		if r == nil && s.acquire(dir) {
+		if r == nil && s.tryLock(dir) {
 			r = newReader(s)
 		}
 		if r != nil {
 			r.poll()
 			if time.Since(saved) >= saveEvery {
 				saved = time.Now()
-				s.tell(positionsFail, s.sent.save(saved.Add(-2*LookBack)))
+				s.reportState(positionsFail, s.sent.save(saved.Add(-2*LookBack)))
 			}
 		}
 		select {
@@ -190,16 +190,16 @@ func (s *Sender) read(ctx context.Context, dir string) {
 	}
 }
 
-// acquire tries to take the lock of the one process that sends, and reports whether it has it. With the lock it loads the positions.
-func (s *Sender) acquire(dir string) bool {
+// tryLock tries to take the lock of the one process that sends, and reports whether it has it. With the lock it loads the positions.
+func (s *Sender) tryLock(dir string) bool {
 	f, err := statefile.Open(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		s.tell(lockFails, err)
+		s.reportState(lockFails, err)
 		return false
 	}
 	if ok, err := filelock.Try(f, filelock.Exclusive); err != nil || !ok {
 		_ = f.Close()
-		s.tell(lockFails, err)
+		s.reportState(lockFails, err)
 		return false
 	}
 	sent, err := loadPositions(dir, s.to)
@@ -232,7 +232,7 @@ func (s *Sender) send(ctx context.Context) {
 func (s *Sender) drain(ctx context.Context) bool {
 	wait := s.o.backoff
 	for {
-		batch, from := s.queue.front(maxBatch, maxBatchBytes)
+		batch, from := s.queue.peek(maxBatch, maxBatchBytes)
 		if len(batch) == 0 {
 			return true
 		}
@@ -242,7 +242,7 @@ func (s *Sender) drain(ctx context.Context) bool {
 		}
 		s.count(batch, out)
 		if !out.again {
-			s.queue.done(from, len(batch))
+			s.queue.removeSent(from, len(batch))
 			s.sent.advance(batch)
 			wait = s.o.backoff
 			continue
@@ -275,7 +275,7 @@ func (s *Sender) count(batch []queued, out outcome) {
 		s.stats.Sent += n - rejected
 	}
 	s.mu.Unlock()
-	s.tell(collectorFails, out.why)
+	s.reportState(collectorFails, out.why)
 }
 
 // What can go wrong.
@@ -286,30 +286,30 @@ const (
 	positionsFail  = "positions"
 )
 
-// tell warns when what begins to fail, with why as the reason, and once more when it works again, which why nil says.
-func (s *Sender) tell(what string, why error) {
+// reportState warns when a part of the sending begins to fail, with why as the reason, and once more when it works again, which why nil says.
+func (s *Sender) reportState(part string, why error) {
 	s.mu.Lock()
-	changed := s.failing[what] != (why != nil)
-	s.failing[what] = why != nil
+	changed := s.failing[part] != (why != nil)
+	s.failing[part] = why != nil
 	lost := s.stats.Dropped
 	s.mu.Unlock()
 	if !changed {
 		return
 	}
 	switch {
-	case what == collectorFails && why == nil:
+	case part == collectorFails && why == nil:
 		s.o.Warn(fmt.Sprintf("traces are taken by %s again; %d spans were dropped since the start", s.to, lost))
-	case what == collectorFails:
+	case part == collectorFails:
 		s.o.Warn(fmt.Sprintf("traces are not taken by %s: %v. What can be sent later waits, at most an hour and %s; runs are none the worse for it", s.to, why, limit.Bytes(s.o.MaxQueue).Human()))
-	case what == positionsFail && why != nil:
+	case part == positionsFail && why != nil:
 		s.o.Warn(fmt.Sprintf("what was sent of traces cannot be written down, so after a restart it is sent again: %v", why))
 	case why != nil:
 		s.o.Warn(fmt.Sprintf("traces cannot be sent now: %v", why))
 	}
 }
 
-// dropped counts n spans that are not sent.
-func (s *Sender) dropped(n int) {
+// countDropped counts n spans that are not sent.
+func (s *Sender) countDropped(n int) {
 	s.mu.Lock()
 	s.stats.Dropped += uint64(n)
 	s.mu.Unlock()

@@ -29,7 +29,8 @@ var providers = map[string]string{
 
 var dialects = map[string]string{"chat": "openai", "responses": "openai", "messages": "anthropic", "gemini": "gcp.gemini"}
 
-func providerOf(upstream, dialect string) string {
+// providerName returns the gen_ai.provider.name of an upstream: by its name, else by the dialect that it speaks, else the name as it is.
+func providerName(upstream, dialect string) string {
 	return cmp.Or(providers[upstream], dialects[dialect], upstream)
 }
 
@@ -38,21 +39,21 @@ func (f *fold) modelSpan(place, seq uint64, upstream, dialect, model string, q *
 	if q.sent != nil {
 		upstream, dialect, model = cmp.Or(upstream, q.sent.Upstream), cmp.Or(dialect, q.sent.Dialect), cmp.Or(model, q.sent.Model)
 	}
-	provider := providerOf(upstream, dialect)
+	provider := providerName(upstream, dialect)
 	f.provider, f.model = cmp.Or(provider, f.provider), cmp.Or(model, f.model)
 	f.requests++
-	s := f.newSpan(place, seq, named(chat, model), kindClient, start, end)
+	s := f.newSpan(place, seq, spanName(chat, model), kindClient, start, end)
 	a := &s.Attributes
-	a.text("gen_ai.operation.name", chat)
-	a.text("gen_ai.provider.name", provider)
-	a.text("gen_ai.request.model", model)
+	a.addText("gen_ai.operation.name", chat)
+	a.addText("gen_ai.provider.name", provider)
+	a.addText("gen_ai.request.model", model)
 	if q.sent != nil {
-		a.text("gen_ai.conversation.id", q.sent.Conversation)
-		a.number("plimsoll.window.tokens", q.sent.Tokens)
-		a.some("plimsoll.window.limit_tokens", q.sent.LimitTokens)
-		a.truth("gen_ai.conversation.compacted", q.made || q.sent.Replayed)
+		a.addText("gen_ai.conversation.id", q.sent.Conversation)
+		a.addNumber("plimsoll.window.tokens", q.sent.Tokens)
+		a.addKnown("plimsoll.window.limit_tokens", q.sent.LimitTokens)
+		a.addTrue("gen_ai.conversation.compacted", q.made || q.sent.Replayed)
 	}
-	a.text("plimsoll.run.id", f.id)
+	a.addText("plimsoll.run.id", f.id)
 	s.Events = q.notes
 	return s
 }
@@ -68,28 +69,28 @@ func (f *fold) chatSpan(r *journal.Record, e *journal.WindowResponse) span {
 	s := f.modelSpan(r.Seq, r.Seq, e.Upstream, e.Dialect, e.Model, q, start, r.Time)
 	f.in, f.out, f.cached = f.in+e.TokensIn, f.out+e.TokensOut, f.cached+e.CacheRead
 	a := &s.Attributes
-	a.truth("gen_ai.request.stream", e.Stream)
-	a.some("gen_ai.usage.input_tokens", e.TokensIn)
-	a.some("gen_ai.usage.output_tokens", e.TokensOut)
-	a.some("gen_ai.usage.cache_read.input_tokens", e.CacheRead)
-	a.some("gen_ai.usage.cache_creation.input_tokens", e.CacheWrite)
-	a.some("gen_ai.usage.reasoning.output_tokens", e.Reasoning)
-	a.text("gen_ai.response.id", e.ID)
+	a.addTrue("gen_ai.request.stream", e.Stream)
+	a.addKnown("gen_ai.usage.input_tokens", e.TokensIn)
+	a.addKnown("gen_ai.usage.output_tokens", e.TokensOut)
+	a.addKnown("gen_ai.usage.cache_read.input_tokens", e.CacheRead)
+	a.addKnown("gen_ai.usage.cache_creation.input_tokens", e.CacheWrite)
+	a.addKnown("gen_ai.usage.reasoning.output_tokens", e.Reasoning)
+	a.addText("gen_ai.response.id", e.ID)
 	if e.ID != "" || e.AnsweredBy != "" {
-		a.text("gen_ai.response.model", cmp.Or(e.AnsweredBy, e.Model))
+		a.addText("gen_ai.response.model", cmp.Or(e.AnsweredBy, e.Model))
 	}
-	a.one("gen_ai.response.finish_reasons", e.Finish)
-	a.server(e.Server)
+	a.addList("gen_ai.response.finish_reasons", e.Finish)
+	a.addServer(e.Server)
 	if e.Stream && e.FirstByte > 0 {
-		a.seconds("gen_ai.response.time_to_first_chunk", e.FirstByte)
+		a.addSeconds("gen_ai.response.time_to_first_chunk", e.FirstByte)
 	}
-	a.some("http.response.status_code", int64(e.Status))
-	a.some("plimsoll.response.bytes", e.Bytes)
+	a.addKnown("http.response.status_code", int64(e.Status))
+	a.addKnown("plimsoll.response.bytes", e.Bytes)
 	switch {
 	case e.Status >= 400:
-		s.failed(strconv.Itoa(e.Status))
+		s.setFailed(strconv.Itoa(e.Status))
 	case e.Ended != "" && e.Ended != "complete":
-		s.failed(e.Ended)
+		s.setFailed(e.Ended)
 	}
 	return s
 }
@@ -104,15 +105,15 @@ func (f *fold) refusedSpan(r *journal.Record, e *journal.WindowRefused) span {
 		start = q.at
 	}
 	s := f.modelSpan(r.Seq, r.Seq, e.Upstream, "", e.Model, q, start, r.Time)
-	s.Attributes.some("http.response.status_code", int64(e.Status))
-	s.failed(e.Reason)
+	s.Attributes.addKnown("http.response.status_code", int64(e.Status))
+	s.setFailed(e.Reason)
 	return s
 }
 
-// unanswered returns the span of a request to a model that had no answer when the run ended.
-func (f *fold) unanswered(q *request, at time.Time) span {
+// unansweredSpan returns the span of a request to a model that had no answer when the run ended.
+func (f *fold) unansweredSpan(q *request, at time.Time) span {
 	s := f.modelSpan(placeOpen, q.seq, "", "", "", q, q.at.Add(-q.sent.Overhead), at)
-	s.failed("run_ended")
+	s.setFailed("run_ended")
 	return s
 }
 
@@ -121,25 +122,25 @@ func (f *fold) callSpan(r *journal.Record, e *journal.ToolCalled) span {
 	s := f.toolSpan(r, e.Server, e.Tool, e.Method, r.Time.Add(-e.Duration))
 	a := &s.Attributes
 	s.Kind = kindClient
-	a.server(e.Address)
+	a.addServer(e.Address)
 	f.calls++
-	a.text("mcp.protocol.version", e.Protocol)
-	a.number("plimsoll.mcp.upstream_bytes", e.UpstreamBytes)
-	a.number("plimsoll.mcp.delivered_bytes", e.DeliveredBytes)
-	a.some("plimsoll.mcp.items", e.Items)
-	a.truth("plimsoll.mcp.spilled", e.Spilled)
-	a.truth("plimsoll.mcp.cut", e.Cut)
+	a.addText("mcp.protocol.version", e.Protocol)
+	a.addNumber("plimsoll.mcp.upstream_bytes", e.UpstreamBytes)
+	a.addNumber("plimsoll.mcp.delivered_bytes", e.DeliveredBytes)
+	a.addKnown("plimsoll.mcp.items", e.Items)
+	a.addTrue("plimsoll.mcp.spilled", e.Spilled)
+	a.addTrue("plimsoll.mcp.cut", e.Cut)
 	if e.Failed {
-		s.failed("tool_error")
+		s.setFailed("tool_error")
 	}
 	f.setRemote(&s, e.TraceParent)
 	return s
 }
 
-// toolRefused returns the span of a call that was not passed on.
-func (f *fold) toolRefused(r *journal.Record, e *journal.ToolRefused) span {
+// refusedCallSpan returns the span of a call that was not passed on.
+func (f *fold) refusedCallSpan(r *journal.Record, e *journal.ToolRefused) span {
 	s := f.toolSpan(r, e.Server, e.Tool, callTool, r.Time)
-	s.failed(e.Why)
+	s.setFailed(e.Why)
 	return s
 }
 
@@ -147,17 +148,17 @@ func (f *fold) toolRefused(r *journal.Record, e *journal.ToolRefused) span {
 func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start time.Time) span {
 	name := method
 	if method == callTool {
-		name = named(callTool, tool)
+		name = spanName(callTool, tool)
 	}
-	s := f.newSpan(r.Seq, r.Seq, cmp.Or(clean(name), callTool), kindInternal, start, r.Time)
+	s := f.newSpan(r.Seq, r.Seq, cmp.Or(cleanText(name), callTool), kindInternal, start, r.Time)
 	a := &s.Attributes
 	if method == callTool {
-		a.text("gen_ai.operation.name", executeTool)
+		a.addText("gen_ai.operation.name", executeTool)
 	}
-	a.text("gen_ai.tool.name", tool)
-	a.text("mcp.method.name", method)
-	a.text("plimsoll.mcp.server", server)
-	a.text("plimsoll.run.id", f.id)
+	a.addText("gen_ai.tool.name", tool)
+	a.addText("mcp.method.name", method)
+	a.addText("plimsoll.mcp.server", server)
+	a.addText("plimsoll.run.id", f.id)
 	return s
 }
 
@@ -169,73 +170,74 @@ func (f *fold) setRemote(s *span, text string) {
 		return
 	}
 	if !p.Sampled {
-		s.Links = append(s.Links, linkTo(idsOf(p)))
+		s.Links = append(s.Links, linkTo(parentIDs(p)))
 		return
 	}
 	if f.traced {
 		s.Links = append(s.Links, linkTo(f.whole))
 	}
-	s.TraceID, s.ParentID, s.Flags = idsOf(p).traceHex(), idsOf(p).spanHex(), flagsKnown|flagsRemote|1
+	s.TraceID, s.ParentID, s.Flags = parentIDs(p).traceHex(), parentIDs(p).spanHex(), flagsKnown|flagsRemote|1
 }
 
+// linkTo returns a link to the span with these IDs.
 func linkTo(i ids) linkMessage { return linkMessage{i.traceHex(), i.spanHex()} }
 
 // querySpan returns the span of a question to an agent of Plimsoll's own, and adds its tokens to those of the run.
 func (f *fold) querySpan(r *journal.Record, e *journal.AgentQueryEnded) span {
-	s := f.newSpan(r.Seq, r.Seq, named(invokeAgent, e.Agent), kindInternal, r.Time.Add(-e.Duration), r.Time)
+	s := f.newSpan(r.Seq, r.Seq, spanName(invokeAgent, e.Agent), kindInternal, r.Time.Add(-e.Duration), r.Time)
 	f.in, f.out, f.cached = f.in+e.TokensIn, f.out+e.TokensOut, f.cached+e.TokensCached
 	a := &s.Attributes
-	a.text("gen_ai.operation.name", invokeAgent)
-	a.text("gen_ai.agent.name", e.Agent)
-	a.some("gen_ai.usage.input_tokens", e.TokensIn)
-	a.some("gen_ai.usage.output_tokens", e.TokensOut)
-	a.some("gen_ai.usage.cache_read.input_tokens", e.TokensCached)
-	a.number("plimsoll.agent.steps", int64(e.Steps))
-	a.number("plimsoll.agent.calls", int64(e.Calls))
-	a.text("plimsoll.outcome", e.Outcome)
-	a.text("plimsoll.run.id", f.id)
+	a.addText("gen_ai.operation.name", invokeAgent)
+	a.addText("gen_ai.agent.name", e.Agent)
+	a.addKnown("gen_ai.usage.input_tokens", e.TokensIn)
+	a.addKnown("gen_ai.usage.output_tokens", e.TokensOut)
+	a.addKnown("gen_ai.usage.cache_read.input_tokens", e.TokensCached)
+	a.addNumber("plimsoll.agent.steps", int64(e.Steps))
+	a.addNumber("plimsoll.agent.calls", int64(e.Calls))
+	a.addText("plimsoll.outcome", e.Outcome)
+	a.addText("plimsoll.run.id", f.id)
 	if e.Outcome != "completed" {
-		s.failed(e.Outcome)
+		s.setFailed(e.Outcome)
 	}
 	return s
 }
 
 // wholeRunSpan returns the span of the whole run.
 func (f *fold) wholeRunSpan(at time.Time, died bool, dropped int64, r *journal.Report) span {
-	s := f.newSpan(placeRun, runSpan, named(invokeAgent, f.head.Report.Tool), kindInternal, f.head.Started, at)
+	s := f.newSpan(placeRun, runSpan, spanName(invokeAgent, f.head.Report.Tool), kindInternal, f.head.Started, at)
 	s.ParentID = ""
 	if f.parent != "" {
-		s.ParentID = ids{span: spanOf(f.parent, runSpan)}.spanHex()
+		s.ParentID = ids{span: spanID(f.parent, runSpan)}.spanHex()
 	}
 	outcome := string(r.Outcome)
 	if died {
 		outcome = runs.Died
 	}
 	a := &s.Attributes
-	a.text("gen_ai.operation.name", invokeAgent)
-	a.text("gen_ai.agent.name", f.head.Report.Tool)
-	a.text("gen_ai.provider.name", f.provider)
-	a.text("gen_ai.request.model", f.model)
-	a.some("gen_ai.usage.input_tokens", f.in)
-	a.some("gen_ai.usage.output_tokens", f.out)
-	a.some("gen_ai.usage.cache_read.input_tokens", f.cached)
-	a.text("plimsoll.run.id", f.id)
-	a.text("plimsoll.run.kind", f.head.Kind)
-	a.text("plimsoll.project", f.head.Report.Project)
-	a.text("plimsoll.outcome", outcome)
+	a.addText("gen_ai.operation.name", invokeAgent)
+	a.addText("gen_ai.agent.name", f.head.Report.Tool)
+	a.addText("gen_ai.provider.name", f.provider)
+	a.addText("gen_ai.request.model", f.model)
+	a.addKnown("gen_ai.usage.input_tokens", f.in)
+	a.addKnown("gen_ai.usage.output_tokens", f.out)
+	a.addKnown("gen_ai.usage.cache_read.input_tokens", f.cached)
+	a.addText("plimsoll.run.id", f.id)
+	a.addText("plimsoll.run.kind", f.head.Kind)
+	a.addText("plimsoll.project", f.head.Report.Project)
+	a.addText("plimsoll.outcome", outcome)
 	if f.head.Kind == runs.KindRun && !died && r.Outcome != journal.OutcomeRefused {
-		a.number("process.exit.code", int64(r.ExitCode))
+		a.addNumber("process.exit.code", int64(r.ExitCode))
 	}
-	a.some("plimsoll.memory.peak_bytes", r.PeakBytes)
-	a.some("plimsoll.memory.limit_bytes", r.LimitBytes)
-	a.some("plimsoll.oom_kills", int64(r.OOMKills+r.OOMDKills))
-	a.some("plimsoll.killed_children", int64(len(r.KilledChildren)))
-	a.some("plimsoll.window.requests", f.requests)
-	a.some("plimsoll.window.compactions", f.made)
-	a.some("plimsoll.mcp.calls", max(f.calls, r.MCP.Calls))
-	a.some("plimsoll.events_dropped", dropped)
+	a.addKnown("plimsoll.memory.peak_bytes", r.PeakBytes)
+	a.addKnown("plimsoll.memory.limit_bytes", r.LimitBytes)
+	a.addKnown("plimsoll.oom_kills", int64(r.OOMKills+r.OOMDKills))
+	a.addKnown("plimsoll.killed_children", int64(len(r.KilledChildren)))
+	a.addKnown("plimsoll.window.requests", f.requests)
+	a.addKnown("plimsoll.window.compactions", f.made)
+	a.addKnown("plimsoll.mcp.calls", max(f.calls, r.MCP.Calls))
+	a.addKnown("plimsoll.events_dropped", dropped)
 	if outcome != string(journal.OutcomeOK) {
-		s.failed(outcome)
+		s.setFailed(outcome)
 	}
 	s.Events = f.notes
 	return s
@@ -250,31 +252,34 @@ type ids struct {
 // runSpan is the number of the span for a whole run: records count from 1.
 const runSpan = 0
 
-// spanOf returns the ID of the span that ends with record seq of a run.
-func spanOf(run string, seq uint64) [8]byte {
+// spanID returns the ID of the span that ends with record seq of a run.
+func spanID(run string, seq uint64) [8]byte {
 	sum := digest("span", run, seq)
 	return [8]byte(sum[:8])
 }
 
-// traceOf returns the ID of a run's trace.
-func traceOf(run string) [16]byte {
+// runTraceID returns the ID of a run's trace.
+func runTraceID(run string) [16]byte {
 	sum := digest("trace", run, runSpan)
 	return [16]byte(sum[:16])
 }
 
-// ownTrace returns the ID of the trace of a single request to a daemon.
-func ownTrace(run string, seq uint64) [16]byte {
+// requestTraceID returns the ID of the trace of a single request to a daemon.
+func requestTraceID(run string, seq uint64) [16]byte {
 	sum := digest("trace", run, seq)
 	return [16]byte(sum[:16])
 }
 
+// digest returns a hash of a kind of ID, a run and a number, from which an ID is taken.
 func digest(what, run string, seq uint64) [sha256.Size]byte {
 	text := append([]byte("plimsoll "+what+"\x00"+run+"\x00"), make([]byte, 8)...)
 	binary.BigEndian.PutUint64(text[len(text)-8:], seq)
 	return sha256.Sum256(text)
 }
 
-func idsOf(p traceparent.Parent) ids { return ids{p.Trace, p.Span} }
+// parentIDs returns the IDs in a traceparent header.
+func parentIDs(p traceparent.Parent) ids { return ids{p.Trace, p.Span} }
 
+// traceHex and spanHex return the IDs in hexadecimal, as OTLP has them in JSON.
 func (i ids) traceHex() string { return hex.EncodeToString(i.trace[:]) }
 func (i ids) spanHex() string  { return hex.EncodeToString(i.span[:]) }

@@ -308,7 +308,7 @@ func (t *exchange) reportPlan(plans []rate.Plan) {
 		}
 		windows = append(windows, spend.Window{Name: p.Window, Used: p.Utilization, Reset: p.Reset})
 	}
-	t.p.o.Spend.See(windows)
+	t.p.o.Spend.UpdateWindows(windows)
 }
 
 // loginHash returns a short hash of the credential that the provider sees.

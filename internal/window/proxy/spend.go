@@ -123,7 +123,7 @@ func (t *exchange) settleCost(ev *journal.WindowResponse) {
 		a.Cost = ev.Cost
 	}
 	if ev.TokensOut > 0 && ev.GuessOut == 0 {
-		t.p.o.Spend.Seen(ev.TokensOut, ev.TokensIn, ev.CacheRead)
+		t.p.o.Spend.AddAnswer(ev.TokensOut, ev.TokensIn, ev.CacheRead)
 	}
 	t.held.Settle(a)
 }
@@ -138,7 +138,7 @@ var uncounted = []string{
 // checkUncounted returns a refusal for a request that costs money without being a model request, if spending is limited: its cost could not
 // be counted. Else it returns nil.
 func (p *Proxy) checkUncounted(r *http.Request, rt *route) *refusal {
-	if p.o.Spend == nil || !p.o.Spend.Bounded() || r.Method != http.MethodPost {
+	if p.o.Spend == nil || !p.o.Spend.HasLimits() || r.Method != http.MethodPost {
 		return nil
 	}
 	_, last := cutLast(strings.TrimSuffix(rt.below, "/"))

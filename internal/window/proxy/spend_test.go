@@ -87,7 +87,7 @@ func TestAnswersAreSettled(t *testing.T) {
 				t.Errorf("%d %s", res.StatusCode, text)
 			}
 			wait.Until(t, "the answer is told", func() bool { return len(events[journal.WindowResponse](j)) == 1 })
-			used := m.Used()
+			used := m.Settled()
 			if used.Tokens < c.low || used.Tokens > c.high || (used.Cost > 0) != (c.low > 0) || used.Cost > 0.1 {
 				t.Errorf("%+v is settled", used)
 			}
@@ -133,7 +133,7 @@ func TestGiantsAreHeld(t *testing.T) {
 	if res, text := postTo(t, root+"/anthropic/v1/messages", body); res.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", res.StatusCode, text)
 	}
-	wait.Until(t, "it is settled", func() bool { return m.Used().Tokens >= 2000 })
+	wait.Until(t, "it is settled", func() bool { return m.Settled().Tokens >= 2000 })
 	if res, _ := postTo(t, root+"/anthropic/v1/messages", body); res.StatusCode != http.StatusPaymentRequired {
 		t.Errorf("the next one got %d", res.StatusCode)
 	}

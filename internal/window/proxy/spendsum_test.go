@@ -99,7 +99,7 @@ func TestSumsAgreeWithTheProvider(t *testing.T) {
 	if sums.in.Load() != int64(want.Input) || sums.out.Load() != int64(want.Output) || sums.read.Load() != int64(want.CacheRead) {
 		t.Errorf("told %d in, %d out, %d from the cache; the provider has %d, %d and %d", sums.in.Load(), sums.out.Load(), sums.read.Load(), want.Input, want.Output, want.CacheRead)
 	}
-	if used := m.Used().Tokens; used != int64(want.Input+want.Output) {
+	if used := m.Settled().Tokens; used != int64(want.Input+want.Output) {
 		t.Errorf("settled %d, the provider has %d", used, want.Input+want.Output)
 	}
 }

@@ -46,7 +46,7 @@ func (l *Live) otherHosts(want Want, now time.Time) (*Fleet, []Row) {
 		return nil, nil
 	}
 	seen := l.hosts.Now()
-	f := &Fleet{Hosts: len(seen.Hosts), Load: seen.Sum(), Away: watch.AwayWords(seen), reached: seen.Ready || seen.Away != nil}
+	f := &Fleet{Hosts: len(seen.Hosts), Load: seen.TotalLoad(), Away: watch.AwayWords(seen), reached: seen.Ready || seen.Away != nil}
 	for _, h := range seen.Gone[:min(len(seen.Gone), maxGone)] {
 		f.Gone = append(f.Gone, h.Label)
 	}

@@ -45,7 +45,7 @@ func (g *page) title(text string) { g.lines = append(g.lines, "", g.paint.bold(t
 func (g *page) about() {
 	r, row := g.run, g.row
 	g.add("%s in %s, run %s (%s), pid %d", printable.Name(row.Tool), printable.Name(row.Project), printable.Name(row.ID), printable.Name(row.Kind), row.PID)
-	state := runs.StateWords(row.State)
+	state := runs.DescribeState(row.State)
 	if !row.StateSince.IsZero() {
 		state += " since " + row.StateSince.Local().Format("15:04:05")
 	}

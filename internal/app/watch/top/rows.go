@@ -206,7 +206,7 @@ func wishFor(r *journal.Report) admission.Wish {
 func (r *Row) spentWords() string {
 	var parts []string
 	for _, l := range r.Spent {
-		words := runs.SpentWords(l)
+		words := runs.FormatSpent(l)
 		if isBudget(l) {
 			words += " of all (" + l.Name + ")"
 		}

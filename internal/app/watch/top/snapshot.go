@@ -156,7 +156,7 @@ func priceOf(c *core.Core) price { return watch.Cost(c.Config) }
 // rowOf returns the row of a run in the store, by its entry.
 func rowOf(e *runs.Entry, now time.Time, price price) Row {
 	return Row{
-		View: runs.ViewOf(e, price), PID: e.PID, Engine: e.Engine, Node: e.Node, Since: e.Started, AgeMS: max(0, now.Sub(e.Started).Milliseconds()),
+		View: runs.NewView(e, price), PID: e.PID, Engine: e.Engine, Node: e.Node, Since: e.Started, AgeMS: max(0, now.Sub(e.Started).Milliseconds()),
 		Loops: e.Window.Loops, Editor: e.Editor, DefinitionTokens: e.MCP.DefinitionTokens, DeferredTools: e.MCP.Deferred,
 	}
 }

@@ -38,8 +38,8 @@ const (
 	Stopped = 72
 )
 
-// parse reads a decimal number; the shim does without package strconv.
-func parse(s string) uint64 {
+// parseDecimal reads a decimal number; the shim does without package strconv.
+func parseDecimal(s string) uint64 {
 	var n uint64
 	for _, c := range []byte(s) {
 		if c >= '0' && c <= '9' {

@@ -20,7 +20,7 @@ type Limits struct {
 
 // Encode writes the limits as three decimal numbers.
 func (l Limits) Encode() string {
-	return decimal(l.Data) + "," + decimal(l.AddressSpace) + "," + decimal(l.Processes)
+	return formatDecimal(l.Data) + "," + formatDecimal(l.AddressSpace) + "," + formatDecimal(l.Processes)
 }
 
 // init becomes the shim if this process was started under the name [Name]: it sets the limits of this process and executes the command in its
@@ -29,13 +29,13 @@ func init() {
 	if len(os.Args) < 5 || os.Args[0] != Name {
 		return
 	}
-	report := int(parse(os.Args[2]))
+	report := int(parseDecimal(os.Args[2]))
 	syscall.CloseOnExec(report)
 	text := ""
 	if errno := limitSelf(os.Args[1]); errno != 0 {
-		text = LimitFailed + decimal(uint64(errno))
-	} else if errno := become(os.Args[3], os.Args[4:]); errno != 0 {
-		text = decimal(uint64(errno))
+		text = LimitFailed + formatDecimal(uint64(errno))
+	} else if errno := execCommand(os.Args[3], os.Args[4:]); errno != 0 {
+		text = formatDecimal(uint64(errno))
 	}
 	_, _ = syscall.Write(report, []byte(text))
 	os.Exit(127)
@@ -61,8 +61,8 @@ func limitSelf(limits string) syscall.Errno {
 	return 0
 }
 
-// become replaces this process by a command, and returns only if that fails.
-func become(path string, args []string) syscall.Errno {
+// execCommand replaces this process by a command, and returns only if that fails.
+func execCommand(path string, args []string) syscall.Errno {
 	err := syscall.Exec(path, args, os.Environ())
 	if err == syscall.ENOEXEC { // a script without an interpreter line, as execvp(3) does it
 		err = syscall.Exec("/bin/sh", append([]string{"sh", path}, args[1:]...), os.Environ())
@@ -89,8 +89,8 @@ func lowerLimit(resource int, to uint64) syscall.Errno {
 	return 0
 }
 
-// decimal formats n. The package strconv would make the start of the process longer.
-func decimal(n uint64) string {
+// formatDecimal formats n. The package strconv would make the start of the process longer.
+func formatDecimal(n uint64) string {
 	var buf [20]byte
 	i := len(buf)
 	for {
@@ -109,7 +109,7 @@ func init() {
 	}
 	switch os.Args[1] {
 	case Witness:
-		witness()
+		reportSignals()
 	case Guard:
 		supervisor := os.Getppid()
 		if !waitInputEnd() && len(os.Args) > 3 {
@@ -132,8 +132,8 @@ func waitForEnd(supervisor int) {
 	}
 }
 
-// witness writes the number of every signal that it gets to standard output, one byte each, until standard input ends.
-func witness() {
+// reportSignals writes the number of every signal that it gets to standard output, one byte each, until standard input ends.
+func reportSignals() {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	go func() {
@@ -162,7 +162,7 @@ func init() {
 	if len(os.Args) != 3 || os.Args[0] != Trial {
 		return
 	}
-	switch n := parse(os.Args[2]); os.Args[1] {
+	switch n := parseDecimal(os.Args[2]); os.Args[1] {
 	case "memory":
 		os.Exit(takeMemory(int(n)))
 	case "pids":

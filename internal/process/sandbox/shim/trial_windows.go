@@ -12,7 +12,7 @@ func init() {
 	if len(os.Args) != 3 || os.Args[0] != Trial {
 		return
 	}
-	switch n := parse(os.Args[2]); os.Args[1] {
+	switch n := parseDecimal(os.Args[2]); os.Args[1] {
 	case "memory":
 		os.Exit(takeMemory(uintptr(n)))
 	case "pids":

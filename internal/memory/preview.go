@@ -8,41 +8,41 @@ import (
 	"github.com/plimsoll/plimsoll/internal/memory/archive"
 )
 
-// Foreseen tells what an Add of many records would come to.
-type Foreseen struct {
+// AddPreview tells what an Add of many records would come to.
+type AddPreview struct {
 	New     int // records that would be stored
 	Merged  int // that are there already, or are twice among them
 	Refused int // that were forgotten once
 	LeftOut int // that have no room beside newer ones of them, and beside the user's own
 	// Fit are the new and merged ones, in their order.
 	Fit []Record
-	// Stay is the number of different passages among Fit.
-	Stay int
+	// Passages is the number of different passages among Fit.
+	Passages int
 }
 
-// Foresee returns which of some records, the oldest first, would stay if they were added together. It leaves out those that the bounds
-// would remove again; of too many for a namespace, the newest stay. It changes nothing.
-func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error) {
+// WouldAdd returns which of some records, the oldest first, would stay if they were added together. It leaves out those that the bounds would remove
+// again; of too many for a namespace, the newest stay. It changes nothing.
+func (s *Store) WouldAdd(ctx context.Context, records []Record) (AddPreview, error) {
 	if err := s.readForgotten(); err != nil {
-		return Foreseen{}, err
+		return AddPreview{}, err
 	}
-	rooms, err := s.roomsFor(ctx, records)
+	rooms, err := s.findRooms(ctx, records)
 	if err != nil {
-		return Foreseen{}, err
+		return AddPreview{}, err
 	}
-	var out Foreseen
+	var out AddPreview
 	kept := make([]bool, len(records))
 	seen := map[string]map[archive.Key]bool{} // of each namespace; false for what had no room
 	for i := len(records) - 1; i >= 0; i-- {
 		r := &records[i]
 		if err := r.check(); err != nil {
-			return Foreseen{}, fmt.Errorf("record %d of %d: %w", i+1, len(records), err)
+			return AddPreview{}, fmt.Errorf("record %d of %d: %w", i+1, len(records), err)
 		}
 		if s.isForgotten(r) {
 			out.Refused++
 			continue
 		}
-		key, room := s.identity(r), rooms.of[r.Namespace]
+		key, room := s.passageKey(r), rooms.of[r.Namespace]
 		if seen[r.Namespace] == nil {
 			seen[r.Namespace] = map[archive.Key]bool{}
 		}
@@ -64,7 +64,7 @@ func (s *Store) Foresee(ctx context.Context, records []Record) (Foreseen, error)
 		} else {
 			out.New++
 		}
-		out.Stay++
+		out.Passages++
 		seen[r.Namespace][key], kept[i] = true, true
 	}
 	for i := range records {
@@ -90,21 +90,21 @@ type room struct {
 	known  map[archive.Key]struct{} // the passages that are there
 }
 
-// takeRoom takes the room for a record and returns true; if there is too little, it takes none.
-func (rs *rooms) takeRoom(of *room, r *Record) bool {
+// takeRoom takes the room for a record out of one namespace and returns true; if there is too little, it takes none and returns false.
+func (rs *rooms) takeRoom(in *room, r *Record) bool {
 	size := int64(len(r.Text)) + aboutLine
-	if of.left.Records < 1 || of.left.Bytes < size || rs.bytes < size {
+	if in.left.Records < 1 || in.left.Bytes < size || rs.bytes < size {
 		return false
 	}
-	of.left.Records--
-	of.left.Bytes -= size
+	in.left.Records--
+	in.left.Bytes -= size
 	rs.bytes -= size
 	return true
 }
 
-// roomsFor returns the room of each namespace for records. If they all fit, it goes up to the bound, else up to the size that an eviction
-// leaves.
-func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) {
+// findRooms returns the room that each namespace of records has for them. If they all fit, it is what the bounds leave, else what they would leave
+// after an eviction.
+func (s *Store) findRooms(ctx context.Context, records []Record) (*rooms, error) {
 	out := &rooms{of: map[string]*room{}}
 	wanted := map[string]usage{} // of what is not there yet
 	total := int64(0)
@@ -117,7 +117,7 @@ func (s *Store) roomsFor(ctx context.Context, records []Record) (*rooms, error) 
 			}
 			out.of[r.Namespace] = &room{known: known}
 		}
-		if _, known := out.of[r.Namespace].known[s.identity(r)]; !known {
+		if _, known := out.of[r.Namespace].known[s.passageKey(r)]; !known {
 			size := int64(len(r.Text)) + aboutLine
 			u := wanted[r.Namespace]
 			u.Bytes, u.Records, total = u.Bytes+size, u.Records+1, total+size
