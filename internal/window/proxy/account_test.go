@@ -14,6 +14,7 @@ import (
 
 // Each answer is told with what it cost, by the provider's own numbers; where it names none, or breaks off before, a count of ours stands in.
 func TestAnswersAreAccounted(t *testing.T) {
+	t.Parallel()
 	const hour = `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":100,"cache_read_input_tokens":1000,"cache_creation_input_tokens":300,"cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":200},"output_tokens":50}}`
 	for name, c := range map[string]struct {
 		path, model, answer, kind, key string

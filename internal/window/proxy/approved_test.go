@@ -11,6 +11,7 @@ import (
 
 // What was approved is one log before one message: another continuation, a newer cut or one decision more is held to the rules.
 func TestApprovedReplays(t *testing.T) {
+	t.Parallel()
 	r, err := wire.Parse(wire.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"},{"role":"user","content":"d"}]}`))
 	if err != nil {
 		t.Fatal(err)

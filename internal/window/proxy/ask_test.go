@@ -15,6 +15,7 @@ import (
 // Where the provider takes old results out by itself and nothing is known of the conversation, as after a restart, it is asked what is
 // left before anything is cut; once it has reported that, it is asked no more.
 func TestProviderThatClearsIsAsked(t *testing.T) {
+	t.Parallel()
 	const window, left = 100_000, 30_000
 	var counted, served []string
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

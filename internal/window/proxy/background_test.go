@@ -107,6 +107,7 @@ func thinkingProvider(t *testing.T) (*scripted.Provider, string) {
 // The provider compacts while the conversation goes on, with the client's own key; nobody waits for it, and what it cost is told. Its
 // summary takes the place of what was sent, and what was thought since stays valid behind it.
 func TestASummaryInTheBackground(t *testing.T) {
+	t.Parallel()
 	provider, upstream := thinkingProvider(t)
 	p, root, j := start(t, upstream, Options{Resolver: windowOf(20_000), Store: memoryStore(t), Summaries: native.Auto})
 	c := newThinker(t, root+"/anthropic")
@@ -154,6 +155,7 @@ func TestASummaryInTheBackground(t *testing.T) {
 
 // Where it is not wanted the provider is not asked, and one that has no such thing is asked once.
 func TestSummariesThatAreNotWanted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		o      Options
 		client func(*thinker)
@@ -210,6 +212,7 @@ func TestSummariesThatAreNotWanted(t *testing.T) {
 
 // In a daemon for many, a client that compacts by itself is known by its requests, and has the chance to.
 func TestTheDaemonLetsClientsCompactFirst(t *testing.T) {
+	t.Parallel()
 	for agent, want := range map[string]bool{"": true, "claude-cli/2.1.197 (external, cli)": false, "opencode/1.18.33": false} {
 		_, upstream := thinkingProvider(t)
 		_, root, j := start(t, upstream, Options{Resolver: windowOf(20_000), Store: memoryStore(t)})

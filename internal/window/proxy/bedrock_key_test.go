@@ -61,6 +61,7 @@ func TestKeysOfBedrock(t *testing.T) {
 
 // AWS's library for JavaScript asks by HTTP/2 without TLS, and without asking first.
 func TestHTTP2WithoutTLS(t *testing.T) {
+	t.Parallel()
 	_, _, root, _ := scripting(t, scripted.Options{}, Options{})
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
@@ -81,6 +82,7 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 
 // Bedrock counts what goes by InvokeModel, and the model behind an inference profile in its place.
 func TestBedrockCountsWhatIsInvoked(t *testing.T) {
+	t.Parallel()
 	const window = 20_000
 	provider, _, root, j := scripting(t, scripted.Options{Window: window, Bedrock: true}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Messages)

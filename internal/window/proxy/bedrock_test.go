@@ -29,6 +29,7 @@ func invoked(events ...string) (stream []byte) {
 
 // What a provider says of usage in event frames is counted, and the frames reach the client as they came.
 func TestUsageOfEventFrames(t *testing.T) {
+	t.Parallel()
 	streams := map[string][]byte{
 		"invoke-with-response-stream": invoked(
 			`{"type":"message_start","message":{"id":"m","type":"message","model":"x","content":[],"usage":{"input_tokens":777,"output_tokens":1}}}`,
@@ -66,6 +67,7 @@ func TestUsageOfEventFrames(t *testing.T) {
 
 // A name that says nothing of the maker is told by the body: what is Anthropic's is looked into, all else passes.
 func TestProfilesAreToldByTheirBody(t *testing.T) {
+	t.Parallel()
 	var got []byte
 	upstream := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, _ = io.ReadAll(r.Body)
@@ -90,6 +92,7 @@ func TestProfilesAreToldByTheirBody(t *testing.T) {
 
 // A refusal has the form that AWS's libraries read.
 func TestRefusalsOfConverse(t *testing.T) {
+	t.Parallel()
 	_, root, _ := start(t, "http://127.0.0.1:1", Options{MaxBody: 100})
 	res, err := http.Post(root+modelPath+"converse", "application/json", strings.NewReader(`{"messages":[{"role":"user","content":[{"text":"`+strings.Repeat("x", 200)+`"}]}]}`))
 	if err != nil {
@@ -104,6 +107,7 @@ func TestRefusalsOfConverse(t *testing.T) {
 
 // A client may ask another region than the one that the environment names: it is signed for, and asked, there.
 func TestTheClientsRegionIsSignedFor(t *testing.T) {
+	t.Parallel()
 	p, err := New(Options{Token: testToken, Upstreams: []Upstream{
 		{Name: "bedrock", URL: "https://bedrock-runtime.eu-west-1.amazonaws.com", AWS: &AWS{Credentials: keys{}, Region: "eu-west-1"}},
 		{Name: "own", Provider: Bedrock, URL: "https://bedrock.example.net", AWS: &AWS{Credentials: keys{}, Region: "eu-west-1"}},

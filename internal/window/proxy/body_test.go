@@ -20,6 +20,7 @@ import (
 // The transport may close a body while it reads it. What is read afterwards would be
 // somebody else's: the buffer goes back to the pool.
 func TestClosedBodyIsNotRead(t *testing.T) {
+	t.Parallel()
 	for range 200 {
 		b := &heldBody{bytes: append(newBuffer(8<<10), bytes.Repeat([]byte("a"), 8<<10)...), room: hold{b: newBudget(1, 0)}, pooled: true}
 		b.refs.Store(1)
@@ -50,6 +51,7 @@ func TestClosedBodyIsNotRead(t *testing.T) {
 
 // A body that is written at once is written as it is, also when the transport lets go of it meanwhile: its memory is another request's only then.
 func TestBodyWrittenAtOnce(t *testing.T) {
+	t.Parallel()
 	for range 50 {
 		b := &heldBody{bytes: append(newBuffer(512<<10), bytes.Repeat([]byte("a"), 512<<10)...), room: hold{b: newBudget(1, 0)}, pooled: true}
 		b.refs.Store(1)
@@ -103,6 +105,7 @@ func TestBodyWrittenAtOnce(t *testing.T) {
 // A client that announces a body and hangs in the middle does not keep its room from others,
 // and one that goes leaves an event.
 func TestBodyThatStopsComingGivesItsRoomBack(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer upstream.Close()
 	p, root, j := start(t, upstream.URL, Options{MemoryBudget: 1 << 20, AnyPeer: true})
@@ -149,6 +152,7 @@ func TestBodyThatStopsComingGivesItsRoomBack(t *testing.T) {
 
 // A status that ends no request is the provider's fault and not an answer.
 func TestStatusThatIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	for _, status := range []string{"099 Odd", "101 Switching Protocols"} {
 		upstream, _ := rawUpstream(t, "HTTP/1.1 "+status+"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 		_, root, _ := start(t, upstream, Options{})

@@ -19,6 +19,7 @@ import (
 // TestBrokenFromOutside: what a client, a person or a disk does to a conversation whose model binds its reasoning costs thoughts, and now and then a
 // refusal that only the proxy sees, but never the session.
 func TestBrokenFromOutside(t *testing.T) {
+	t.Parallel()
 	const turns, window = 40, 12_000
 	type world struct {
 		a     *appender
@@ -126,6 +127,7 @@ func TestBrokenFromOutside(t *testing.T) {
 // TestProviderSummarises: where reasoning is bound and the provider compacts on demand, it is asked in the background while the conversation goes on;
 // its block is put in at a cut, and what the model has thought since stays valid.
 func TestProviderSummarises(t *testing.T) {
+	t.Parallel()
 	const turns, window = 130, 20_000
 	for name, use := range map[string]native.Use{"auto": native.Auto, "never": native.Never} {
 		t.Run(name, func(t *testing.T) {
@@ -190,6 +192,7 @@ func TestProviderSummarises(t *testing.T) {
 // taken out at a cut, and once with one that passes for free and a client that asks for drop_block, so that it stays in and the provider
 // drops it. What goes out at a cut would have been dropped in every request after it; as many count, but for cuts a request sooner or later.
 func TestTakenOutIsWhatDropBlockDrops(t *testing.T) {
+	t.Parallel()
 	const window, turns = 40_000, 120
 	play := func(model string, drops bool) (scripted.Stats, int) {
 		provider, _, root, j := scripting(t, scripted.Options{

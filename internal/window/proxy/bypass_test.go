@@ -12,6 +12,7 @@ import (
 
 // When room is made in a request that is no whole history, or in which somebody compacts: the table of [wire.Bypass].
 func TestRoomByReason(t *testing.T) {
+	t.Parallel()
 	member := func(d wire.Dialect, text string) func([]byte) []byte {
 		return func(body []byte) []byte { return append([]byte("{"+text+","), body[1:]...) }
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestChecksumOfAnotherBodyIsLeftOut(t *testing.T) {
+	t.Parallel()
 	const rest = `"messages":[{"role":"user","content":"cch=1a2b3; stays"}]}`
 	for name, c := range map[string]struct{ system, want string }{
 		"block":          {`[{"type":"text","text":"x-anthropic-billing-header: cc_version=2; cch=1a2b3;"},{"type":"text","text":"x"}]`, `[{"type":"text","text":"x-anthropic-billing-header: cc_version=2;"},{"type":"text","text":"x"}]`},

@@ -51,6 +51,7 @@ func memoryStore(t *testing.T) *checkpoint.Store {
 
 // Requests of real clients go through byte for byte, headers included, packed ones too.
 func TestRecordedRequestsAreUntouched(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../../window/wire/testdata/recorded/*.headers")
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%d recorded requests (%v): this test would hold nothing", len(files), err)
@@ -141,6 +142,7 @@ func recordedHead(raw string) (line string, headers []string) {
 }
 
 func TestRoomIsMadeBeforeTheLimit(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		t.Run(d.String(), func(t *testing.T) {
 			const window = 20_000
@@ -213,6 +215,7 @@ func aConversation(t *testing.T, d wire.Dialect, body []byte) string {
 }
 
 func TestReplicaSendsTheSameBytes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const window = 20_000
 	provider := scripted.New(scripted.Options{Window: window})
@@ -270,6 +273,7 @@ func packedAs(t testing.TB, encoding string, body []byte) []byte {
 
 // A packed request that was edited goes on as packed as it came, but for brotli, which is only read: as it is then.
 func TestEditedRequestsStayPacked(t *testing.T) {
+	t.Parallel()
 	const window = 20_000
 	provider, _, root, _ := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Messages)
@@ -294,6 +298,7 @@ func TestEditedRequestsStayPacked(t *testing.T) {
 }
 
 func TestObserveAndOffChangeNothing(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []Mode{Observe, Off} {
 		provider, _, root, j := scripting(t, scripted.Options{Window: 5000}, Options{Mode: mode, Resolver: windowOf(5000)})
 		k := talkIn(wire.Chat)
@@ -312,6 +317,7 @@ func TestObserveAndOffChangeNothing(t *testing.T) {
 }
 
 func TestOrphansAreRepaired(t *testing.T) {
+	t.Parallel()
 	provider, _, root, j := scripting(t, scripted.Options{}, Options{})
 	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"shell","input":{}}]},{"role":"user","content":"what?"}]}`
 	res, text := post(t, root+"/anthropic/v1/messages", body)
@@ -330,6 +336,7 @@ func TestOrphansAreRepaired(t *testing.T) {
 }
 
 func TestWhatCannotFitIsRefusedInTheDialectsForm(t *testing.T) {
+	t.Parallel()
 	for d, want := range map[wire.Dialect]string{
 		wire.Chat: `"code":"context_length_exceeded"`, wire.Responses: `"code":"context_length_exceeded"`,
 		wire.Messages: `"message":"prompt is too long: `, wire.Gemini: `"status":"INVALID_ARGUMENT"`,
@@ -351,6 +358,7 @@ func TestWhatCannotFitIsRefusedInTheDialectsForm(t *testing.T) {
 }
 
 func TestRequestsToStandAsideFrom(t *testing.T) {
+	t.Parallel()
 	provider, p, root, j := scripting(t, scripted.Options{Lenient: true}, Options{Resolver: windowOf(1024)})
 	body := `{"model":"gpt-5.1","context_management":[{"type":"compaction","compact_threshold":900}],"input":[{"type":"message","role":"user","content":"` + strings.Repeat("word ", 5000) + `"}]}`
 	post(t, root+"/openai/v1/responses", body)
@@ -372,6 +380,7 @@ func TestRequestsToStandAsideFrom(t *testing.T) {
 
 // What nobody has looked into goes nowhere.
 func TestAnUnknownContentEncodingIsRefused(t *testing.T) {
+	t.Parallel()
 	_, root, j := start(t, "http://127.0.0.1:1", Options{})
 	for _, encoding := range []string{"br, gzip", "gzip, zstd", "compress"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, root+"/openai/v1/chat/completions", strings.NewReader("packed"))
@@ -395,6 +404,7 @@ func TestAnUnknownContentEncodingIsRefused(t *testing.T) {
 }
 
 func TestUnreadableBodiesPass(t *testing.T) {
+	t.Parallel()
 	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 	_, root, j := start(t, upstream, Options{})
 	for _, c := range []struct{ body, encoding, reason string }{

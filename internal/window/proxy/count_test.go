@@ -21,6 +21,7 @@ import (
 )
 
 func TestProviderIsAskedWhenTheBandSpansTheLines(t *testing.T) {
+	t.Parallel()
 	const window = 20_000
 	provider, _, root, j := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Messages)
@@ -60,6 +61,7 @@ func TestProviderIsAskedWhenTheBandSpansTheLines(t *testing.T) {
 }
 
 func TestOutputAloneIsLowered(t *testing.T) {
+	t.Parallel()
 	const window = 20_000
 	provider, _, root, _ := scripting(t, scripted.Options{Window: window, WithOutput: true}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Chat)
@@ -81,6 +83,7 @@ func TestOutputAloneIsLowered(t *testing.T) {
 // Once a provider has reported usage, nothing under the trigger is touched and nothing over
 // the limit is sent, by the provider's own count, whatever the history is made of.
 func TestLinesHoldByTheProvidersCount(t *testing.T) {
+	t.Parallel()
 	const window = 30_000
 	noise := func(turn, n int) []byte { // the same at every resend
 		random := rand.New(rand.NewPCG(1, uint64(turn)))
@@ -145,6 +148,7 @@ func TestLinesHoldByTheProvidersCount(t *testing.T) {
 // Two hundred turns of a client that moves its cache mark: outside compactions each body
 // extends the one before.
 func TestPrefixIsStableOverALongConversation(t *testing.T) {
+	t.Parallel()
 	const window = 12_000
 	provider, _, root, j := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Messages)
@@ -172,6 +176,7 @@ func TestPrefixIsStableOverALongConversation(t *testing.T) {
 
 // Requests of one conversation that come together are compacted once, and are the same.
 func TestOneCompactionForManyRequests(t *testing.T) {
+	t.Parallel()
 	const window = 20_000
 	provider, p, root, j := scripting(t, scripted.Options{Window: window}, Options{Resolver: windowOf(window), Store: memoryStore(t)})
 	k := talkIn(wire.Chat)

@@ -11,6 +11,7 @@ import (
 
 // TestTableOfBindings: what the guide says that the thoughts of models are bound to is what the rules say.
 func TestTableOfBindings(t *testing.T) {
+	t.Parallel()
 	guide, err := os.ReadFile("../../../docs/window.md")
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func post(t *testing.T, url, body string) (*http.Response, string) {
 }
 
 func TestClientThatLeavesEndsTheUpstreamRequest(t *testing.T) {
+	t.Parallel()
 	arrived, left := make(chan struct{}), make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -73,6 +74,7 @@ func TestClientThatLeavesEndsTheUpstreamRequest(t *testing.T) {
 }
 
 func TestCutStreamIsCutForTheClient(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, answer string }{
 		{"chunked", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n1b\r\ndata: {\"choices\":[{\"delta\":\r\n"},
 		{"length", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{\"choices\":["},
@@ -94,6 +96,7 @@ func TestCutStreamIsCutForTheClient(t *testing.T) {
 }
 
 func TestProviderThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +124,7 @@ func TestProviderThatIsNotThere(t *testing.T) {
 }
 
 func TestOddAnswersPassAsTheyAre(t *testing.T) {
+	t.Parallel()
 	html := "<html><body>502 Bad Gateway \xff</body></html>"
 	zipped := gzipped(t, `{"id":"x","choices":[{"message":{"content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":11,"completion_tokens":3}}`)
 	for _, c := range []struct {
@@ -173,6 +177,7 @@ func TestOddAnswersPassAsTheyAre(t *testing.T) {
 }
 
 func TestBodyAboveTheViewStreamsThrough(t *testing.T) {
+	t.Parallel()
 	const size = 8 << 20
 	digest := make(chan int64, 1)
 	var first sync.Once
@@ -210,6 +215,7 @@ func TestBodyAboveTheViewStreamsThrough(t *testing.T) {
 }
 
 func TestBodyAboveTheMostIsRefused(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer upstream.Close()
 	_, root, _ := start(t, upstream.URL, Options{MaxBody: 100 << 10})
@@ -233,6 +239,7 @@ func TestBodyAboveTheMostIsRefused(t *testing.T) {
 }
 
 func TestFullBudgetIsToldApart(t *testing.T) {
+	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -330,6 +337,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 
 // Unpacking brotli takes its window beside the text, and that is a part of the budget too: a request with a wide one waits for room.
 func TestWindowOfBrotliIsInTheBudget(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	defer upstream.Close()
 	p, root, _ := start(t, upstream.URL, Options{MemoryBudget: 64 << 20, BudgetWait: 10 * time.Millisecond})

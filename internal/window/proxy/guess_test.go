@@ -14,6 +14,7 @@ import (
 
 // What is over a window that is only guessed goes out as it came: the provider may take it. Once it has refused, its limit holds.
 func TestAGuessedWindowCutsNothing(t *testing.T) {
+	t.Parallel()
 	k := talkIn(wire.Messages)
 	k.model = "claude-saga" // nobody knows it, or a sibling
 	large := strings.Repeat("what was said before is said again ", 3*models.DefaultContext/7)
@@ -46,6 +47,7 @@ func TestAGuessedWindowCutsNothing(t *testing.T) {
 
 // TestALargerWindowKeepsACut: what was cut stays cut when the window turns out larger: what a model has read is not changed again.
 func TestALargerWindowKeepsACut(t *testing.T) {
+	t.Parallel()
 	store, k := memoryStore(t), talkIn(wire.Chat)
 	provider, _, root, _ := scripting(t, scripted.Options{}, Options{Store: store, Resolver: windowOf(9000)})
 	k.ask(t, root, 40)

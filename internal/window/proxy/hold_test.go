@@ -90,6 +90,7 @@ func TestAnnouncementsAreHeldForTwoSeconds(t *testing.T) {
 }
 
 func TestContentIsNotHeld(t *testing.T) {
+	t.Parallel()
 	held(t, func(upstream *io.PipeWriter, arrived <-chan string, j *journal.Journal) {
 		began := time.Now()
 		_, _ = io.WriteString(upstream, messageStart+contentDelta)
@@ -101,6 +102,7 @@ func TestContentIsNotHeld(t *testing.T) {
 }
 
 func TestNoMoreIsHeldThanTheBound(t *testing.T) {
+	t.Parallel()
 	held(t, func(upstream *io.PipeWriter, arrived <-chan string, j *journal.Journal) {
 		began := time.Now()
 		ping := ": ping " + strings.Repeat("x", 1000) + "\n"

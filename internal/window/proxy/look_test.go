@@ -19,6 +19,7 @@ import (
 
 // What a body of many small records is charged is what it takes, not its size.
 func TestRecordsAreCharged(t *testing.T) {
+	t.Parallel()
 	text := []byte(strings.Repeat(`{},`, 100_000))
 	if got, least := lookCost(len(text), bytes.Count(text, []byte{'{'})), int64(100_000*recordCost); got < least {
 		t.Errorf("%d bytes are charged for 100,000 records, want at least %d", got, least)
@@ -30,6 +31,7 @@ func TestRecordsAreCharged(t *testing.T) {
 
 // All that looks took comes back, whichever way the request ended, in every encoding.
 func TestLooksGiveBackWhatTheyTook(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, `{"choices":[]}`)

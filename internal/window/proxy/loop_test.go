@@ -29,6 +29,7 @@ func looping(d wire.Dialect, n int, words string) []byte {
 }
 
 func TestALoopIsJournalledOnceAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		for name, o := range map[string]Options{"warn": {}, "observed": {Mode: Observe, OnLoop: LoopStop}, "hint without a store": {OnLoop: LoopHint}} {
 			t.Run(d.String()+" "+name, func(t *testing.T) {
@@ -58,6 +59,7 @@ func TestALoopIsJournalledOnceAndChangesNothing(t *testing.T) {
 // The hint stands behind the newest result, which the provider has not seen; from then on it is sent with every request, also by another
 // process, and each request begins with the one before.
 func TestAHintStaysWhereItWasSaid(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +125,7 @@ func TestAHintBehindAPicture(t *testing.T) {
 
 // A stopped conversation is refused until the user says something new, whatever it is, and never before it repeats itself.
 func TestALoopIsStopped(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 // What a provider's own list says of a model counts once it has passed, byte for byte. The bodies are shortened from the providers'
 // documentation.
 func TestListsOfModelsTeachWindows(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, path, body, model string
 		want                    models.Window
@@ -74,6 +75,7 @@ func TestListsOfModelsTeachWindows(t *testing.T) {
 // A list may only raise what is known of a provider that refuses what is too long: it may have been another credential's. What was
 // refused counts before it.
 func TestListsLowerNothingThatIsKnown(t *testing.T) {
+	t.Parallel()
 	x := models.NewResolver(models.Options{})
 	const anthropic = "anthropic+https://api.anthropic.com"
 	known := x.Window(anthropic, "claude-sonnet-5", nil)

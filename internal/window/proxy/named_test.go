@@ -15,6 +15,7 @@ import (
 
 // Gateways that name one number for every request, or that of another request, are believed in the limit only.
 func TestRefusalWithMoreTokensThanBytesIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
 	const openai = `{"error":{"message":"This model's maximum context length is 9000 tokens. However, your messages resulted in 250000000 tokens.",` +
 		`"code":"context_length_exceeded"}}`
 	for d, says := range map[wire.Dialect]string{
@@ -48,6 +49,7 @@ func TestRefusalWithMoreTokensThanBytesIsRecoveredFrom(t *testing.T) {
 
 // A call that only the provider has, because it keeps the conversation, and that the client went past: the refusal names it.
 func TestCallThatTheProviderKeepsIsAnswered(t *testing.T) {
+	t.Parallel()
 	for _, stream := range []bool{false, true} {
 		open := []string{"call_1", "call_2"}
 		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestPeerIsFoundInTheKernelsTable(t *testing.T) {
+	t.Parallel()
 	for _, network := range []string{"127.0.0.1:0", "[::1]:0"} {
 		ln, err := net.Listen("tcp", network)
 		if err != nil {
@@ -46,6 +47,7 @@ func TestPeerIsFoundInTheKernelsTable(t *testing.T) {
 
 // Another user of this machine is refused, whatever token they know.
 func TestAnotherUserIsRefused(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil || os.Getuid() != 0 {
 		t.Skip("only root can ask as somebody else, and needs curl for it")
@@ -78,6 +80,7 @@ func table(state string, uid int) string {
 }
 
 func TestConnectionTable(t *testing.T) {
+	t.Parallel()
 	remote, local := netip.MustParseAddrPort("127.0.0.1:54321"), netip.MustParseAddrPort("127.0.0.1:8080")
 	for _, c := range []struct {
 		text string

@@ -13,6 +13,7 @@ import (
 
 // What a provider says of a plan is told once, again when it has changed, for each login by itself, and without the login.
 func TestPlanIsTold(t *testing.T) {
+	t.Parallel()
 	reset := time.Now().Add(time.Hour).Truncate(time.Second)
 	used := "0.42"
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

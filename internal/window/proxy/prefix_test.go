@@ -272,6 +272,7 @@ var thoughtfulModels = map[wire.Dialect]string{wire.Messages: "claude-fable-5-1"
 // TestBoundLoop: three hundred turns of a tool loop with a model whose reasoning is bound to what stood before, in a window that is too small by far:
 // no request is refused, what was sent is sent again but at a cut, and the provider takes every thinking block that was made since the last one.
 func TestBoundLoop(t *testing.T) {
+	t.Parallel()
 	const window = 140_000
 	turns := night.Else(300, 180) // what a turn costs grows with the turns before it
 	provider, _, root, j := scripting(t, scripted.Options{

@@ -11,6 +11,7 @@ import (
 // What stands behind the checks (MCP servers, agents, metrics) never sees the token, wherever else it came: an MCP server
 // over HTTP would be sent it.
 func TestProtectTakesTheTokenOut(t *testing.T) {
+	t.Parallel()
 	p, err := New(Options{Token: testToken, AnyPeer: true, Hosts: []string{"example.com"}})
 	if err != nil {
 		t.Fatal(err)

@@ -131,6 +131,7 @@ func head(raw string) (first string, headers []string, body string) {
 }
 
 func TestRequestBytesAreUntouched(t *testing.T) {
+	t.Parallel()
 	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 	_, root, _ := start(t, upstream, Options{})
 	host := strings.TrimPrefix(root, "http://")
@@ -192,6 +193,7 @@ func TestRequestBytesAreUntouched(t *testing.T) {
 }
 
 func TestResponseBytesAreUntouched(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, answer string }{
 		{"length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Odd: a\r\nX-Odd: b\r\nConnection: close\r\n\r\nhello"},
 		{"no date, no type", "HTTP/1.1 418 I'm a teapot\r\nContent-Length: 15\r\nConnection: close\r\n\r\n<html>hi</html>"},
@@ -220,6 +222,7 @@ func TestResponseBytesAreUntouched(t *testing.T) {
 }
 
 func TestEveryEventArrivesAtOnce(t *testing.T) {
+	t.Parallel()
 	next := make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -253,6 +256,7 @@ func TestEveryEventArrivesAtOnce(t *testing.T) {
 // Some clients ask for the root to see whether anybody is there: of the proxy, and of the
 // upstream.
 func TestHeadOfTheRoot(t *testing.T) {
+	t.Parallel()
 	upstream, requests := rawUpstream(t, "HTTP/1.1 200 OK\r\nContent-Length: 123\r\nX-Root: yes\r\nConnection: close\r\n\r\n")
 	_, root, _ := start(t, upstream, Options{})
 	for path, line := range map[string]string{"/": "", "/anthropic": "HEAD / HTTP/1.1", "/anthropic/": "HEAD / HTTP/1.1"} {

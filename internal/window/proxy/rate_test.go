@@ -65,6 +65,7 @@ func request(t *testing.T, url string, header ...string) (*http.Response, string
 
 // A request that is refused for its rate waits for as long as the provider says, and goes again with the same bytes.
 func TestRefusedForRateGoesAgain(t *testing.T) {
+	t.Parallel()
 	s := &scarce{times: 1, refuse: func(w http.ResponseWriter) {
 		w.Header().Set("Retry-After-Ms", "30")
 		w.WriteHeader(http.StatusTooManyRequests)
@@ -92,6 +93,7 @@ func TestRefusedForRateGoesAgain(t *testing.T) {
 // What must be passed on comes as the provider sent it, at once: what is final, what takes longer than the client waits, and everything
 // where the queue is off.
 func TestRefusalsArePassedOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		body, after string
 		o           func(*Options)
@@ -138,6 +140,7 @@ func TestRefusalsArePassedOn(t *testing.T) {
 
 // Who hangs up while he waits leaves the queue.
 func TestClientGoneWhileItWaits(t *testing.T) {
+	t.Parallel()
 	s := &scarce{times: 1, refuse: func(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", "10")
 		w.WriteHeader(429)

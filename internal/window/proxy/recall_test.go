@@ -210,6 +210,7 @@ func openStore(t testing.TB, dir string) *checkpoint.Store {
 // the client's own blocks of it, once, in no system prompt, tool or result; each request begins with the one before; and switched
 // off the provider gets the client's own bytes.
 func TestRecall(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		for _, window := range []int{0, 12_000} {
 			t.Run(fmt.Sprintf("%s window %d", d, window), func(t *testing.T) {
@@ -308,6 +309,7 @@ func TestRecall(t *testing.T) {
 // TestRecallStandsAside: nothing is added for the client's own requests, where it compacts or keeps the conversation elsewhere, where
 // the proxy only looks on, or where nothing can be kept.
 func TestRecallStandsAside(t *testing.T) {
+	t.Parallel()
 	provider, last := bodies(t)
 	memory := &remembering{says: func(Prompt, int) string { return "RECALLED" }}
 	claude := func(system string, tools string) []byte {
@@ -348,6 +350,7 @@ func TestRecallStandsAside(t *testing.T) {
 // TestKeep: what compactions take out is given once, as the client sent it; with KeepTurns each message is, also after a restart of
 // the client, and nothing that was added is.
 func TestKeep(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		for _, turns := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s %v", d, turns), func(t *testing.T) {
@@ -397,6 +400,7 @@ func TestKeep(t *testing.T) {
 
 // TestRecallKeepsTheRules: what would break a rule of the provider is not added, and what came goes on.
 func TestRecallKeepsTheRules(t *testing.T) {
+	t.Parallel()
 	provider, last := bodies(t)
 	for text, want := range map[string]bool{" \n\t": false, "RECALLED": true} {
 		_, root, _ := start(t, provider, Options{Store: openStore(t, t.TempDir()), Recaller: &remembering{says: func(Prompt, int) string { return text }}})
@@ -412,6 +416,7 @@ func TestRecallKeepsTheRules(t *testing.T) {
 }
 
 func TestKnownPrefixes(t *testing.T) {
+	t.Parallel()
 	k := newKnownPrefixes()
 	chain := make([]tokens.Digest, 3*maxPrefixes)
 	for i := range chain {
@@ -474,6 +479,7 @@ func BenchmarkRecall(b *testing.B) {
 
 // TestALongPromptIsLookedAtAtBothEnds: a question behind what was pasted is asked for.
 func TestALongPromptIsLookedAtAtBothEnds(t *testing.T) {
+	t.Parallel()
 	pasted, question := strings.Repeat("a line of a log that was pasted\n", 2000), "Which database do we use?"
 	for _, prompt := range []string{pasted + question, question + "\n" + pasted, question} {
 		if got := bothEnds(prompt); !strings.Contains(got, question) || len(got) > promptBytes {

@@ -20,6 +20,7 @@ import (
 // Every form in which a provider says "too long" is recovered from, in every dialect that
 // has it, streaming and not, whether or not it names its limit.
 func TestEveryRefusalIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
 	for _, d := range everyDialect {
 		for i, form := range scripted.FormsOf(d) {
 			for _, stream := range night.Else([]bool{true, false}, []bool{i%2 == 0}) { // each form once, in a stream or whole
@@ -71,6 +72,7 @@ func TestEveryRefusalIsRecoveredFrom(t *testing.T) {
 }
 
 func TestRefusalGoesDownWhenNothingHelps(t *testing.T) {
+	t.Parallel()
 	for form, tries := range map[string]int{"anthropic": 2, "anthropic.413": 1 + maxTries} {
 		// The system prompt alone is over the window, and what is sacred is not cut.
 		provider, _, root, j := scripting(t, scripted.Options{Window: 3000, Form: form}, Options{Store: memoryStore(t), Resolver: models.NewResolver(models.Options{})})
@@ -93,6 +95,7 @@ func TestRefusalGoesDownWhenNothingHelps(t *testing.T) {
 // What the provider refuses in a message that an answer follows is mended once it has refused it: the conversation is new here and nobody
 // knows what was sent before. It is mended once, and the turns after it are not refused again.
 func TestContentBeforeAnAnswerIsMendedWhenRefused(t *testing.T) {
+	t.Parallel()
 	const pdf = `{"type":"image","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
 	for refused, messages := range map[string]string{
 		`{"type":"text","text":""}`:    `{"role":"assistant","content":[{"type":"text","text":""},{"type":"tool_use","id":"t1","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}`,
@@ -154,6 +157,7 @@ const (
 
 // What has nothing to do with the contents changes nothing that the model has seen: once the money is there, the thoughts are sent as before.
 func TestRefusalForMoneyChangesNothing(t *testing.T) {
+	t.Parallel()
 	poor := true
 	url, bodies := refusing(t, messagesAnswer, func(string) (int, string, string) {
 		if poor {
@@ -173,6 +177,7 @@ func TestRefusalForMoneyChangesNothing(t *testing.T) {
 
 // A mended request that is refused all the same is no decision: nothing of it is kept.
 func TestMendThatDidNotHelpIsNotKept(t *testing.T) {
+	t.Parallel()
 	broken := true
 	url, bodies := refusing(t, messagesAnswer, func(string) (int, string, string) {
 		if broken {
@@ -193,6 +198,7 @@ func TestMendThatDidNotHelpIsNotKept(t *testing.T) {
 // Each refusal is answered by a mended request: in a stream that begins with 200 too, in any dialect, with several faults one after the other,
 // and the turns after it are taken at once.
 func TestRefusedContentsAreMended(t *testing.T) {
+	t.Parallel()
 	anthropic := func(text string) string {
 		return `{"type":"error","error":{"type":"invalid_request_error","message":"` + text + `"}}`
 	}
@@ -303,6 +309,7 @@ func TestRefusedContentsAreMended(t *testing.T) {
 
 // What a provider echoes of a conversation teaches nothing: only its own words do.
 func TestEchoesTeachNothing(t *testing.T) {
+	t.Parallel()
 	const photo = `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
 		if strings.Contains(body, `"arguments":"{\"a\":\"so"`) {
@@ -319,6 +326,7 @@ func TestEchoesTeachNothing(t *testing.T) {
 
 // Of several faults each refusal names one; all that they teach is kept, for the model that refused.
 func TestLessonsAddUp(t *testing.T) {
+	t.Parallel()
 	members := []string{"one", "two", "three", "four", "five"}
 	url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
 		if strings.Contains(body, `"model":"other"`) {
@@ -348,6 +356,7 @@ func TestLessonsAddUp(t *testing.T) {
 }
 
 func TestOthersErrorsAreNotRetried(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []scripted.Fault{{Kind: scripted.RateLimit}, {Kind: scripted.ServerErr}, {Kind: scripted.HTML}, {Kind: scripted.Garbage}, {Kind: scripted.HugeEvent}, {Kind: scripted.Gzip}, {Kind: scripted.Drip, Bytes: 7}} {
 		for _, d := range everyDialect {
 			provider, _, root, _ := scripting(t, scripted.Options{Fault: scripted.FaultAt(0, fault)}, Options{})
@@ -361,6 +370,7 @@ func TestOthersErrorsAreNotRetried(t *testing.T) {
 
 // A stop reason that comes after content cannot be undone; the next request is smaller.
 func TestOverflowAfterContentTeaches(t *testing.T) {
+	t.Parallel()
 	script := func(int, *scripted.Request) scripted.Reply {
 		return scripted.Reply{Text: "Some words.", Stop: "model_context_window_exceeded", Output: 10}
 	}
@@ -383,6 +393,7 @@ func TestOverflowAfterContentTeaches(t *testing.T) {
 }
 
 func TestRepeatedRefusalsTripTheBreaker(t *testing.T) {
+	t.Parallel()
 	_, _, root, j := scripting(t, scripted.Options{Window: 9000, Form: "groq"}, Options{Store: memoryStore(t)})
 	k := talkIn(wire.Chat)
 	for i := range 4 {
@@ -399,6 +410,7 @@ func TestRepeatedRefusalsTripTheBreaker(t *testing.T) {
 // A gateway whose usage leaves out what was read from a cache has not cut anything: believing
 // it would cut the conversation down to what was new in one turn.
 func TestUsageWithoutTheCacheIsNoWindow(t *testing.T) {
+	t.Parallel()
 	upstream, _ := rawUpstream(t, answerOf(`{"type":"message","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","usage":{"input_tokens":3000,"output_tokens":5}}`))
 	_, root, j := start(t, upstream, Options{Store: memoryStore(t)})
 	k := talkIn(wire.Messages)

@@ -85,6 +85,7 @@ func (s *sharedValues) set(away bool) {
 // TestReplicasSendWhatOneWouldSend: random conversations in five dialects whose requests go to any of three replicas, of which some are
 // killed and lose what they had on their disk. The provider gets the bytes that it gets from one proxy.
 func TestReplicasSendWhatOneWouldSend(t *testing.T) {
+	t.Parallel()
 	for d, model := range thoughtfulModels {
 		seeds := []uint64{1, 2, 3}
 		if testing.Short() {
@@ -227,6 +228,7 @@ func same(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 // TestTheFasterReplicaDecides: while a replica decides another one has decided otherwise. It sends what that one decided: a text for a prompt,
 // bound results of which nobody knows whether they were sent, a cut.
 func TestTheFasterReplicaDecides(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"prompt", "results", "cut"} {
 		t.Run(what, func(t *testing.T) {
 			p := newPair(t, wire.Messages, map[string]int{"cut": 12_000}[what]+20_000)
@@ -274,6 +276,7 @@ func TestTheFasterReplicaDecides(t *testing.T) {
 // TestReplicasWithoutTheirStore: while nobody shares anything each replica goes on by itself, and the provider refuses and drops nothing. What
 // one decides meanwhile the other one has as soon as there is something to share it through.
 func TestReplicasWithoutTheirStore(t *testing.T) {
+	t.Parallel()
 	for d := range thoughtfulModels {
 		t.Run(fmt.Sprint(d), func(t *testing.T) {
 			t.Parallel()
@@ -311,6 +314,7 @@ func TestReplicasWithoutTheirStore(t *testing.T) {
 
 // TestReplicasWaitForWhatIsOnItsWay: a copy of the store that lags behind tells of an older request, and is asked again.
 func TestReplicasWaitForWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, wire.Messages, 100_000)
 	p.says(task)
 	for range 4 {
@@ -329,6 +333,7 @@ func TestReplicasWaitForWhatIsOnItsWay(t *testing.T) {
 
 // TestNothingIsSharedWithoutALog: a proxy that changes nothing, or keeps nothing, does not ask.
 func TestNothingIsSharedWithoutALog(t *testing.T) {
+	t.Parallel()
 	for _, o := range []Options{{Mode: Observe, Store: memoryStore(t)}, {Mode: Enforce}} {
 		shared := newSharedValues()
 		o.Replicas = shared
@@ -356,6 +361,7 @@ func FuzzReports(f *testing.F) {
 // TestALogIsReadAgain: what a replica had of a shared log is gone, as after plimsoll gc. It finds that what was sent is not what it would send, and
 // reads it again.
 func TestALogIsReadAgain(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, wire.Messages, 100_000)
 	p.says(task)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -381,6 +387,7 @@ func TestALogIsReadAgain(t *testing.T) {
 
 // TestACutThatWasRefusedIsReplaced: a replica cuts, the provider refuses that, and takes a smaller cut. The others have that one.
 func TestACutThatWasRefusedIsReplaced(t *testing.T) {
+	t.Parallel()
 	p := newPair(t, wire.Chat, 40_000)
 	p.narrow(16_000)
 	r := rand.New(rand.NewPCG(7, 8))

@@ -19,6 +19,7 @@ func routed(p *Proxy, method, path string) (*route, bool) {
 }
 
 func TestRoutes(t *testing.T) {
+	t.Parallel()
 	p, err := New(Options{Upstreams: []Upstream{
 		{Name: "openai", URL: "https://api.openai.com/v1"},
 		{Name: "anthropic", URL: "https://api.anthropic.com"},

@@ -18,6 +18,7 @@ import (
 // TestSentOnceSentAgain: random conversations in five dialects, with interrupted calls, results that come late, results over the bound, restarts
 // and kills: each request begins with the one before it to the byte, cache marks apart, but for cuts, which are told with their cause.
 func TestSentOnceSentAgain(t *testing.T) {
+	t.Parallel()
 	const seeds = 6
 	// Others in which room is made in the request that decides about an interrupted call.
 	more := map[wire.Dialect][]uint64{
@@ -139,6 +140,7 @@ func playRandom(t *testing.T, d wire.Dialect, model string, seed uint64) (cuts i
 // TestAfterAKill: what was sent before a kill is sent again, also where nothing was decided about it: results are not bounded that were sent
 // whole, a second result of a call does not change the first, and what has to change is a cut, unless the conversation was never seen.
 func TestAfterAKill(t *testing.T) {
+	t.Parallel()
 	for d, model := range thoughtfulModels {
 		for _, seen := range []bool{true, false} { // by something that was decided
 			for _, what := range []string{"second", "bound", "hole"} {

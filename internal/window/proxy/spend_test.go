@@ -25,6 +25,7 @@ func postTo(t *testing.T, url, body string) (*http.Response, string) {
 
 // At a limit that is used up each dialect gets the refusal in its own form, and nothing goes to the provider.
 func TestAtTheLineEveryDialectIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		path, body string
 		status     int
@@ -63,6 +64,7 @@ func TestAtTheLineEveryDialectIsRefused(t *testing.T) {
 
 // What an answer has cost is settled by its usage, or by a count of ours where that says nothing that can be; a failed request costs nothing.
 func TestAnswersAreSettled(t *testing.T) {
+	t.Parallel()
 	const usage = `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":%IN,"output_tokens":%OUT}}`
 	body := func(in, out string) string { return strings.NewReplacer("%IN", in, "%OUT", out).Replace(usage) }
 	for name, c := range map[string]struct {
@@ -102,6 +104,7 @@ func TestAnswersAreSettled(t *testing.T) {
 
 // What costs money and is not counted does not get around a limit.
 func TestUncountedRequestsAreRefused(t *testing.T) {
+	t.Parallel()
 	upstream, _ := rawUpstream(t, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
 	for _, path := range []string{"/anthropic/v1/messages/batches", "/openai/v1/embeddings", "/openai/v1/images/generations", "/gemini/v1beta/models/m:batchEmbedContents", "/bedrock/model/amazon.titan/invoke"} {
 		for _, limited := range []bool{true, false} {
@@ -126,6 +129,7 @@ func TestUncountedRequestsAreRefused(t *testing.T) {
 
 // A body that is too large to be looked into is held, and settled, by its size.
 func TestGiantsAreHeld(t *testing.T) {
+	t.Parallel()
 	upstream, _ := rawUpstream(t, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
 	m := spend.New(spend.Options{Limits: spend.Limits{Tokens: 1000}})
 	_, root, _ := start(t, upstream, Options{MaxHeld: 4096, Spend: m})

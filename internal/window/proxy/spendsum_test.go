@@ -32,6 +32,7 @@ func (s *usageSums) Observe(r journal.Record) {
 // Over ten thousand requests of every dialect, streamed and not, what is told and what is settled agree with the provider's own count to the
 // token.
 func TestSumsAgreeWithTheProvider(t *testing.T) {
+	t.Parallel()
 	requests := night.Else(10_000, 1600)
 	if testing.Short() {
 		requests = 400

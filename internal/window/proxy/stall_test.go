@@ -158,6 +158,7 @@ var (
 )
 
 func TestStalledAnswerEndsInTheProvidersOwnError(t *testing.T) {
+	t.Parallel()
 	const text = "Nothing but signs of life came from the provider for %s, so Plimsoll ended the answer here. Try again."
 	for _, c := range []struct {
 		name, path, ask string
@@ -333,6 +334,7 @@ func TestSlowAnswersAreLeftAlone(t *testing.T) {
 
 // What a model was seen to pause for is allowed twice over the next time, up to the most; other models are not allowed more.
 func TestPausesAreLearned(t *testing.T) {
+	t.Parallel()
 	stillTest(t, Options{}, func(s *still) {
 		allowed := stallAfter
 		for _, pause := range []time.Duration{4 * time.Minute, 7 * time.Minute, 13 * time.Minute, 25 * time.Minute, 29 * time.Minute} {
@@ -374,6 +376,7 @@ func TestPausesAreBounded(t *testing.T) {
 
 // A client that leaves a stalled answer ends it: nothing waits, and it counts as no stall.
 func TestClientThatLeavesAStalledAnswer(t *testing.T) {
+	t.Parallel()
 	stillTest(t, Options{}, func(s *still) {
 		ctx, cancel := context.WithCancelCause(s.Context())
 		s.asked(ctx, "/openai/v1/chat/completions", askChat, eventStream)
@@ -391,6 +394,7 @@ func TestClientThatLeavesAStalledAnswer(t *testing.T) {
 
 // A body that is passed on unseen has the rule too: what it is answered with is a stream of the same model.
 func TestStalledAnswerToAPassedRequest(t *testing.T) {
+	t.Parallel()
 	stillTest(t, Options{MaxHeld: 1000}, func(s *still) {
 		s.asked(s.Context(), "/anthropic/v1/messages", strings.Replace(askMessages, `"hi"`, `"`+strings.Repeat("a", 2000)+`"`, 1), eventStream)
 		s.write(messageStart)

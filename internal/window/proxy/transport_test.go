@@ -21,6 +21,7 @@ import (
 )
 
 func TestUpstreamOverHTTP2(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
 			t.Errorf("the upstream was asked over %s", r.Proto)
@@ -84,6 +85,7 @@ func (keys) Retrieve(context.Context) (aws.Credentials, error) {
 }
 
 func TestBedrockIsSignedAnew(t *testing.T) {
+	t.Parallel()
 	var body []byte
 	var got *http.Request
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,6 +129,7 @@ func TestBedrockIsSignedAnew(t *testing.T) {
 
 // What a client sends after a body reaches the provider, also where the body is looked into, unless it was changed.
 func TestTrailersOfARequestAreSent(t *testing.T) {
+	t.Parallel()
 	var got http.Header
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -184,6 +187,7 @@ func checkSignature(t *testing.T, r *http.Request, body []byte) {
 
 // A provider whose clock is not ours gets a signature by its own, from the second try on.
 func TestTheClockOfASignatureIsCorrected(t *testing.T) {
+	t.Parallel()
 	var tries atomic.Int32
 	var off time.Duration
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -242,6 +246,7 @@ func must[T any](v T, err error) T {
 }
 
 func TestAWSFailureSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	_, root, j := start(t, "", Options{
 		Token:     testToken,
 		Upstreams: []Upstream{{Name: "bedrock", URL: "http://127.0.0.1:1", AWS: &AWS{Credentials: aws.CredentialsProviderFunc(noKeys), Region: "eu-west-1"}}},

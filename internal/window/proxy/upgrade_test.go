@@ -14,6 +14,7 @@ import (
 )
 
 func TestWebSocketIsSentBackToHTTP(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "websocket" {
 			t.Errorf("upgrade did not arrive: %v", r.Header)
@@ -60,6 +61,7 @@ func TestWebSocketIsSentBackToHTTP(t *testing.T) {
 // TestNoRawTunnel: behind a request to switch protocols, or CONNECT, nobody would look any more, and the provider would have our key. What is no
 // WebSocket of a known client is answered as if nobody had asked, or refused.
 func TestNoRawTunnel(t *testing.T) {
+	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.Header["Upgrade"]) > 0 || r.Method == http.MethodConnect {
 			t.Errorf("%s %s arrived with %v", r.Method, r.URL, r.Header)

@@ -45,6 +45,7 @@ func streams() map[wire.Dialect][]string {
 
 // A tap that skims finds what a tap that reads everything finds, however the stream is cut.
 func TestSkimmingFindsWhatReadingFinds(t *testing.T) {
+	t.Parallel()
 	for d, list := range streams() {
 		for n, text := range list {
 			whole := wire.NewAnswer(d, true)
@@ -75,6 +76,7 @@ func TestSkimmingFindsWhatReadingFinds(t *testing.T) {
 }
 
 func TestPackedAnswersAreReadAlong(t *testing.T) {
+	t.Parallel()
 	for d, list := range streams() {
 		for _, encoding := range []string{"gzip", "br", "zstd"} {
 			packed := packedAs(t, encoding, []byte(list[0]))
@@ -100,6 +102,7 @@ func TestPackedAnswersAreReadAlong(t *testing.T) {
 
 // What a provider says it did to the input is told by reason, whether the answer is streamed, packed or in one piece.
 func TestWhatTheProviderChangedIsTold(t *testing.T) {
+	t.Parallel()
 	const changes = `"input_transformations":[{"type":"thinking_dropped","path":"messages.1.content.0","reason":"prefix_binding_mismatch"},{"type":"thinking_dropped","path":"messages.3.content.0","reason":"prefix_binding_mismatch"}]`
 	stream := strings.Replace(messageStart, `"usage"`, changes+`,"usage"`, 1) + contentDelta + "data: {\"type\":\"message_stop\"}\n\n"
 	for name, answer := range map[string]string{
