@@ -35,8 +35,8 @@ func (v *vocabulary) add(word []byte) {
 	v.count++
 }
 
-// similarWords returns at most maxNear listed words that are similar to a word: other inflected forms if the word is known, else words with
-// small differences in spelling.
+// similarWords returns the first maxNear listed words, of those with the same first letter, that are similar to a word: other inflected forms if
+// the word is known, else words with small differences in spelling or abbreviations such as k8s. word must not be empty.
 func (v *vocabulary) similarWords(word string, known bool) (found []string) {
 	list := v.by[word[0]]
 	for len(list) > 0 && len(found) < maxNear {

@@ -13,7 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// callTool answers a call of an added tool itself, and has any other call answered by the server.
+// callTool answers a call of a tool that the gateway has added. Any other call is sent to the server, or refused if the settings do not allow the
+// tool.
 func (s *Session) callTool(ctx context.Context, m transport.Message, p params, x *exchange) {
 	if !s.o.Bare {
 		switch n := s.names(m.Principal); p.name {

@@ -185,7 +185,7 @@ func (m *mending) addAction(kind string, message int, id string, bytes int) {
 	m.actions = append(m.actions, Action{Kind: kind, Message: message, CallID: id, Bytes: bytes})
 }
 
-// mendMessage mends the parts of message i: empty ones, calls, results and media. It ends once it has dropped the message.
+// mendMessage mends the parts of message i: empty ones, calls, results and media. It ends once it has dropped the message, whose index stays.
 func (m *mending) mendMessage(i int) {
 	msg := &m.r.Messages[i]
 	if !m.dropEmptyParts(i, msg) {

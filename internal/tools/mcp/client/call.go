@@ -66,7 +66,8 @@ func (c *call) finish(err error) {
 	}
 }
 
-// end calls the receiver's Done. The caller holds c.deliveryMu.
+// end stops the timers of the call and calls the receiver's Done, which must happen once: the caller has seen that c.over is false, and holds
+// c.deliveryMu.
 func (c *call) end(err error) {
 	c.over = true
 	if c.stop != nil {

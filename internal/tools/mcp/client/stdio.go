@@ -85,7 +85,7 @@ type Server struct {
 	serial    uint64
 	handshake handshake
 	health    restartHistory
-	over      chan struct{} // closed when run has returned
+	over      chan struct{} // closed when serveQueue has returned
 }
 
 // Stdio returns a Peer for the server that o launches.
@@ -190,7 +190,7 @@ func (s *Server) enqueue(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// pushLocked adds a message to the queue, and starts the goroutine run if it does not run. The caller holds s.mu.
+// pushLocked adds a message to the queue and wakes serveQueue, which it starts if it does not run. The caller holds s.mu.
 func (s *Server) pushLocked(e *entry) {
 	s.queue = append(s.queue, e)
 	s.queued += len(e.raw)
