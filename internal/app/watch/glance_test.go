@@ -64,6 +64,12 @@ func TestTheFolderOfAClientSaysWhichProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = claim.Release() }()
+	// Who is inside of a run whose file is not there yet reads its claim.
+	t.Setenv("PLIMSOLL_RUN_ID", "live1")
+	if g := look(c); !g.Inside || g.State != runs.Running || g.Tool != "claude" || g.Project != "shop" || g.Started.IsZero() {
+		t.Errorf("from inside, before it has a file: %+v", g)
+	}
+	t.Setenv("PLIMSOLL_RUN_ID", "")
 	live := runs.Begin(runs.Options{Dir: state}, runs.Header{ID: "live1", Kind: runs.KindRun, Report: journal.Report{Tool: "claude", Project: "shop", LimitBytes: 1 << 30}})
 	defer func() { _ = live.End(journal.Report{}) }()
 	live.Sample(runs.Sample{Working: 3 << 20})
