@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll/plimsoll/internal/sorting"
 	"github.com/plimsoll/plimsoll/limit"
 )
 
@@ -76,7 +77,7 @@ func chooseLines(all []line, known *records, room int, verbatim string) choice {
 	density := func(i int) float64 {
 		return all[i].score / float64(max(floor, min(len(all[i].text), longestSpoken))+lineCost)
 	}
-	slices.SortFunc(c.order, func(a, b int) int {
+	sorting.By(c.order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(density(b), density(a)), cmp.Compare(a, b))
 	})
 	if verbatim != "" {
@@ -195,7 +196,7 @@ func (c *chooser) newsLines() (list []int) {
 			list = append(list, i)
 		}
 	}
-	slices.SortFunc(list, func(a, b int) int {
+	sorting.By(list, func(a, b int) int {
 		return cmp.Or(cmp.Compare(c.all[b].news, c.all[a].news), cmp.Compare(b, a))
 	})
 	return list
