@@ -300,7 +300,13 @@ func clip(s string) string {
 // long skips a test that takes a quarter of a minute or more, where nobody asked for it: README's `go test ./...` has ten minutes for all.
 func long(t *testing.T, why string) {
 	t.Helper()
-	if f := flag.Lookup("test.run"); os.Getenv("CI") == "" && (f == nil || f.Value.String() == "") {
+	if os.Getenv("CI") == "" && !isNamed() {
 		t.Skip(why + ": CI=true runs it, and so does -run with its name")
 	}
+}
+
+// isNamed reports whether -run says which tests are to run.
+func isNamed() bool {
+	f := flag.Lookup("test.run")
+	return f != nil && f.Value.String() != ""
 }
