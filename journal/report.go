@@ -211,7 +211,8 @@ type Reporter struct {
 	report Report
 }
 
-// NewReporter starts from what is known before the run: tool, project, command, estimate.
+// NewReporter starts from what is known before the run: tool, project, command, estimate, limits. Killed children, leftovers and orphans start
+// empty.
 func NewReporter(start Report) *Reporter {
 	start.Schema = ReportSchema
 	if start.Command == nil {

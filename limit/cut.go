@@ -44,7 +44,8 @@ func Clip(text string, maxBytes int) string {
 // Ellipsis ends a text that [Short] has cut.
 const Ellipsis = "…"
 
-// Short returns text as people are shown it: [Clip], and where something was left out it ends with [Ellipsis], within maxBytes.
+// Short returns text as people are shown it: [Clip], and if text was longer than maxBytes the result ends with [Ellipsis], within maxBytes but for
+// the ellipsis itself.
 func Short(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return Clip(text, maxBytes)
@@ -64,7 +65,7 @@ func ClipRunes(text string, maxRunes int) string {
 	return text
 }
 
-// ShortRunes works like [Short] for a width: at most maxRunes characters, the ellipsis among them.
+// ShortRunes works like [Short] for a width: at most maxRunes characters, the ellipsis among them, which is there even if maxRunes is 0.
 func ShortRunes(text string, maxRunes int) string {
 	if len(ClipRunes(text, maxRunes)) == len(text) {
 		return text
@@ -72,8 +73,8 @@ func ShortRunes(text string, maxRunes int) string {
 	return ClipRunes(text, maxRunes-1) + Ellipsis
 }
 
-// Boundary returns the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8
-// it goes back over at most four.
+// Boundary returns the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8 it goes back over at
+// most four. An i outside of text comes back as it is.
 func Boundary[T ~string | ~[]byte](text T, i int) int {
 	for back := 0; back < utf8.UTFMax && i > 0 && i < len(text) && !utf8.RuneStart(text[i]); back++ {
 		i--
@@ -102,7 +103,7 @@ func lineEnd(text string, i int) int {
 	return i
 }
 
-// lineStart returns the first line end shortly after i; i if there is none that is near.
+// lineStart returns the offset of the first line end at i or shortly after it; i if there is none that is near.
 func lineStart(text string, i int) int {
 	for at := i; at < i+(len(text)-i)/slack; at++ {
 		if text[at] == '\n' {

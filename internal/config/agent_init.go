@@ -52,9 +52,9 @@ func agentTableName(name string) string {
 	return name
 }
 
-// AddAgent adds a table for an agent at the end of a configuration file, and makes the file (0600) if there is none. The rest of the file
-// stays as it is. If the file has an agent of this name, the error wraps fs.ErrExist. A file with mistakes is an error too, because it
-// cannot be checked for the name.
+// AddAgent adds a table for an agent at the end of a configuration file, behind a symbolic link too, and makes the file (0600) and its directory
+// if there is none. The rest of the file stays as it is. If the file has an agent of this name, the error wraps fs.ErrExist. A file with mistakes
+// is an error too, because it cannot be checked for the name, and so is what is not a regular file.
 func AddAgent(path, name string) error {
 	if err := checkAgentName(name); err != nil {
 		return err

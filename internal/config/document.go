@@ -160,7 +160,7 @@ var namedTables = []string{"tools", a2aTable, agentsTable, modelsTable}
 
 func isNamed(table string) bool { return slices.Contains(namedTables, table) }
 
-// readValue reads one key = value. An inline table is read like the table it stands for.
+// readValue reads one key = value. An inline table is read like the table it stands for; what is in a list of tables is passed over.
 func (d *document) readValue(table []part, n *unstable.Node) {
 	if len(table) == 1 && table[0].name == "" {
 		return
@@ -202,7 +202,8 @@ func (d *document) takesTable(path []part) bool {
 	return k != nil && k.Type != TypeToolSizes && (k.Type != TypeToolCount || path[0].name == "tools")
 }
 
-// readNode returns a copy of a value, which does not share the parser's memory. Lists within lists are empty.
+// readNode returns a copy of a value, which does not share the parser's memory. Lists within lists and inline tables are empty, and a list is cut
+// off after maxItems+1 members.
 func readNode(n *unstable.Node, depth int) written {
 	w := written{text: string(n.Data)}
 	switch n.Kind {

@@ -105,6 +105,7 @@ func plainLauncher(withValue string, operands int) launcher {
 	}
 }
 
+// assignments returns args without the words NAME=VALUE at the front.
 func assignments(args []string) []string {
 	for len(args) > 0 && strings.IndexByte(args[0], '=') > 0 {
 		args = args[1:]
@@ -146,7 +147,7 @@ func afterWord(l launcher, words ...string) launcher {
 	}
 }
 
-// packageRunner returns a launcher that downloads a package and runs a command of it. calls lists options whose value is a line for a
+// packageRunner returns a launcher for programs that fetch a package and run a command of it. calls lists options whose value is a line for a
 // shell, pkgs those that name the package apart from the command.
 func packageRunner(withValue, calls, pkgs string) launcher {
 	return func(_ *tracer, args []string) []inner {
@@ -174,7 +175,8 @@ func packageRunner(withValue, calls, pkgs string) launcher {
 	}
 }
 
-// interpreter returns a launcher that runs a script file. code lists options that give it code instead.
+// interpreter returns a launcher for programs that run a script file. code lists options that give them code instead, with which they start
+// nothing.
 func interpreter(withValue, code string) launcher {
 	return func(_ *tracer, args []string) []inner {
 		given, rest := skipOptions(args, withValue, code)
@@ -185,6 +187,7 @@ func interpreter(withValue, code string) launcher {
 	}
 }
 
+// bun is the launcher of bun: bun x PACKAGE works as bunx, and bun SCRIPT and bun run SCRIPT run a file.
 func bun(t *tracer, args []string) []inner {
 	_, rest := skipOptions(args, "-r --preload --cwd -c --config --env-file", "")
 	if len(rest) > 0 && rest[0] == "x" {
@@ -199,6 +202,7 @@ func bun(t *tracer, args []string) []inner {
 	return []inner{{argv: rest, script: true}}
 }
 
+// uv is the launcher of uv: uv tool run works as uvx, and uv run starts a command, a module (-m) or a file that ends in .py.
 func uv(t *tracer, args []string) []inner {
 	const withValue = "--directory --project --config-file --with -p --python --extra --group --env-file --with-requirements --package --index"
 	_, rest := skipOptions(args, withValue, "")
@@ -218,6 +222,7 @@ func uv(t *tracer, args []string) []inner {
 	return nil
 }
 
+// python is the launcher of Python: -m MODULE or a file; code of -c or of the standard input starts nothing.
 func python(_ *tracer, args []string) []inner {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -9,6 +9,7 @@ import (
 	"syscall"
 )
 
+// dirOwner returns the id of the user that owns what a path leads to; -1 with an error.
 func dirOwner(path string) (int, error) {
 	fi, err := os.Stat(path)
 	if err != nil {

@@ -144,7 +144,8 @@ func keysOfServer(table string) []*Key {
 	return slices.DeleteFunc(slices.Clone(serverKeys), func(k *Key) bool { return k.Table != table })
 }
 
-// shown returns the value of a key in the generated file: the default, or the example if the default cannot be written.
+// shown returns the value of a key in the generated file: the default, else 0 if that means none, else the example where the empty value cannot be
+// written, else "".
 func (k *Key) shown() string {
 	switch {
 	case k.Default != "":

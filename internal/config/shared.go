@@ -54,7 +54,8 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// remoteIn finds the remote's address in a git configuration. Files that it includes are not read.
+// remoteIn returns the host and path of the remote called origin in a git configuration, else of the first one; "" for none. Files that it
+// includes are not read.
 func remoteIn(config string) string {
 	first, section := "", ""
 	for line := range strings.Lines(config) {

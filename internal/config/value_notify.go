@@ -38,7 +38,7 @@ func (n NoticeWay) String() string {
 // MarshalJSON implements json.Marshaler. It writes the result of String.
 func (n NoticeWay) MarshalJSON() ([]byte, error) { return json.Marshal(n.String()) }
 
-// shownURL returns the scheme and host of a URL, and an ellipsis for the rest.
+// shownURL returns the scheme and host of a URL, and an ellipsis for the rest if there is any; "URL" for what has no host.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -70,7 +70,8 @@ func hasScheme(text string) bool {
 // maxNoticeWords bounds the words of a command for notices.
 const maxNoticeWords = 64
 
-// parseNotify parses a way to give notices: a list, or one line of text that is split into words as a shell does.
+// parseNotify returns a [NoticeWay] from a list, a URL, or one line of text that is split into words as a shell does; an empty one for nothing and
+// off. Anything else is a *misfit.
 func (k *Key) parseNotify(w written) (any, error) {
 	fix := `write notify = "desktop", "https://…" or ["/path/of/program", "argument"]`
 	var words []string

@@ -187,7 +187,8 @@ func variantOf(argv []string) string {
 	return joinWords(g.freeWords(args)...)
 }
 
-// freeWords returns the targets among the arguments, at most g.targets.
+// freeWords returns the targets among the arguments, at most g.targets; none behind "--", and none at all if g is strict and there is an option
+// that it does not know.
 func (g generic) freeWords(args []string) []string {
 	var found []string
 	for i := 0; i < len(args) && len(found) < g.targets; i++ {
@@ -273,6 +274,7 @@ func listed(list, word string) bool {
 	return word != "" && list != "" && strings.Contains(" "+list+" ", " "+word+" ") && !strings.ContainsRune(word, ' ')
 }
 
+// joinWords returns the words with blanks between, "" if that is longer than maxVariant.
 func joinWords(words ...string) string {
 	out := strings.TrimSpace(strings.Join(words, " "))
 	if len(out) > maxVariant {

@@ -95,7 +95,8 @@ type claudeSettings struct {
 	Env map[string]any `json:"env"`
 }
 
-// readClaude reads Claude Code's settings files, from the weakest to the strongest.
+// readClaude reads Claude Code's settings files and --settings, from the weakest to the strongest. If what --settings names cannot be understood
+// it refuses the proxy; a file that cannot be is passed over with a note.
 func readClaude(w *planner) *claude {
 	c := &claude{planner: w, settings: map[string]string{}, managed: map[string]string{}}
 	dir := claudeFolder(w.agentHome())
@@ -138,6 +139,7 @@ func readClaude(w *planner) *claude {
 	return c
 }
 
+// claudeManaged returns the paths of the settings of the machine's administrator.
 func claudeManaged() []string {
 	dir := "/etc/claude-code"
 	switch runtime.GOOS {
@@ -149,6 +151,7 @@ func claudeManaged() []string {
 	return []string{filepath.Join(dir, "managed-settings.json")}
 }
 
+// file adds the variables that a settings file sets to into. A file that cannot be understood is noted.
 func (c *claude) file(name string, into map[string]string) {
 	var s claudeSettings
 	if c.tryJSON(name, &s) {
@@ -178,8 +181,8 @@ func (c *claude) readProjectFile(name string) {
 	}
 }
 
-// trustsProject reports whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or if the user has
-// trusted the folder or one above it. If that is unknown it returns true; the run is then without proxy.
+// trustsProject reports whether Claude Code takes all of the project's settings: through an adapter, without a terminal to ask on, with -p, or if
+// the user has trusted the folder or one above it. If that is unknown it returns true; the run is then without proxy.
 func (c *claude) trustsProject() bool {
 	if c.agent.Adapter != nil || !c.in.Terminal || c.hasFlag("-p") || c.hasFlag("--print") {
 		return true
@@ -228,7 +231,7 @@ func (c *claude) addEnv(s claudeSettings, into map[string]string) {
 	}
 }
 
-// get returns the value of a variable as Claude Code itself sees it.
+// get returns the value of a variable as Claude Code itself sees it: of the managed settings, else of the user's, else of the environment.
 func (c *claude) get(name string) string {
 	if value, ok := c.managed[name]; ok {
 		return value
@@ -346,7 +349,8 @@ func (c *claude) apply(changes []Variable) {
 	}
 }
 
-// override sets variables in a private file for --settings, with the content of the user's own --settings if there are any.
+// override sets variables in a private file for --settings, with the content of the user's own --settings if there are any. It refuses the proxy
+// for an adapter, without a private folder, and if the user's content cannot be changed.
 func (c *claude) override(variables map[string]string) {
 	names := make([]string, 0, len(variables))
 	for name := range variables {

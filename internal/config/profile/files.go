@@ -55,7 +55,8 @@ func readBounded(name string) ([]byte, error) {
 	return statefile.ReadLinked(name, maxState)
 }
 
-// readJSON decodes a settings file, with or without comments, into v. It returns false if there is no file.
+// readJSON decodes a settings file, with or without comments, into v. It returns false if there is no file, or with an error if it cannot be read;
+// true with an error if it is not JSON.
 func (w *planner) readJSON(name string, v any) (bool, error) {
 	text, err := w.read(name)
 	if err != nil || text == nil {
@@ -215,7 +216,7 @@ func (h Home) path(elements ...string) string {
 	return filepath.Join(append([]string{h.Dir}, elements...)...)
 }
 
-// folder returns the folder that a variable names, made absolute, else usual.
+// folder returns the folder that a variable names, made absolute by Work; usual if it is not set, or is relative and Work is unknown.
 func (h Home) folder(variable, usual string) string {
 	switch dir := h.Get(variable); {
 	case filepath.IsAbs(dir):

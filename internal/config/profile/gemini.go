@@ -28,6 +28,7 @@ var _ = add(Agent{
 // geminiFolder is the name of Gemini CLI's folder of settings, in a home and in a project.
 const geminiFolder = ".gemini"
 
+// geminiHome returns the folder with the user's settings of Gemini CLI; "" without a home.
 func geminiHome(h Home) string {
 	if dir := h.folder("GEMINI_CLI_HOME", ""); dir != "" {
 		return filepath.Join(dir, geminiFolder)
@@ -158,7 +159,8 @@ type geminiFile struct {
 	Env              map[string]string `json:"env"` // Qwen Code's
 }
 
-// readProjectFile records the addresses and credentials that a project's settings file sets.
+// readProjectFile records the addresses and credentials that a project's settings file sets and, if the folder is trusted, takes over the kind of
+// login.
 func (s *geminiSettings) readProjectFile(name string) {
 	var v geminiFile
 	found, err := s.readJSON(name, &v)
@@ -315,6 +317,7 @@ func (s *geminiSettings) get(name string) string {
 // set, the file is in a folder of the system; its content is kept in ours.
 const geminiSystem = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
 
+// geminiServers gives Gemini CLI a copy of the system's settings with the servers added. Those of a project count only if it is trusted.
 func geminiServers(w Servers) {
 	folder, trusted := w.Project()
 	home := geminiHome(w.Home())

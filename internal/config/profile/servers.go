@@ -101,8 +101,9 @@ var errMember = errors.New("an object was expected")
 // maxNesting bounds how deep setMember descends into objects.
 const maxNesting = 32
 
-// setMember returns a JSON object with the member at path set to a string. Everything else stays as it is, also the order: in settings of
-// some tools the last of several matching rules decides.
+// setMember returns a JSON object with the member at path set to a string; objects on the way that are missing are made. Everything else stays as
+// it is, also the order: in settings of some tools the last of several matching rules decides. It is an error if a value on the way is not an
+// object.
 func setMember(object []byte, path []string, value string) ([]byte, error) {
 	if len(path) > maxNesting {
 		return nil, errMember
