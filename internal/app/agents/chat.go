@@ -244,7 +244,7 @@ func (c *Chat) Clear() {
 	c.said, c.InWindow = transcript{}, 0
 }
 
-// Questions returns the questions asked so far, oldest first.
+// Questions returns the questions of the conversation, also those before it was continued, oldest first, as far as the chat remembers them.
 func (c *Chat) Questions() []string {
 	var out []string
 	for _, m := range c.said.messages {

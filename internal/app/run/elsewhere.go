@@ -146,8 +146,8 @@ func (s *FleetState) words() string {
 	return said
 }
 
-// shareHistory sends what the run used to the fleet's history, and what earlier runs could not send. If the fleet does not answer, it waits
-// in a queue on disk for the next run.
+// shareHistory sends what the run used to the fleet's history, and what earlier runs could not send. If the fleet does not answer, it waits in a
+// queue on disk for the next run. It does nothing for a run that recordHistory has left out.
 func (x *process) shareHistory() {
 	if x.recorded == nil {
 		return

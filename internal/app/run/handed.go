@@ -103,8 +103,8 @@ func (h *handed) checkProcess(pid int, name string) {
 	})
 }
 
-// check examines a program and its arguments. If they hand work over to a process outside of the run, it notes that and warns, once for the
-// run. command is true for the run's own command.
+// check examines a program and its arguments. If they hand work over to a process outside of the run, it notes that and, unless they bound it
+// themselves, warns, once for the run. command is true for the run's own command.
 func (h *handed) check(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
 	var told string

@@ -358,6 +358,7 @@ func (x *process) warnAboutPids() {
 	}
 }
 
+// id returns the run's id: that of its claim, else the one that its report was given.
 func (x *process) id() string {
 	if x.claim != nil {
 		return x.claim.ID()

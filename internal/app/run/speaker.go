@@ -68,7 +68,7 @@ func (s *speaker) style(code, text string) string {
 // maxSaid bounds the warnings that are remembered so as not to be said twice.
 const maxSaid = 64
 
-// warn prints a warning once, and nothing under --quiet: the report still has it.
+// warn prints a warning once, and nothing under --quiet. The caller puts it into the report.
 func (s *speaker) warn(text string) {
 	if !s.quiet {
 		s.alert(text)

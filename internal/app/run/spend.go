@@ -54,8 +54,9 @@ func (x *process) openMeter() error {
 	return nil
 }
 
-// checkUnmetered returns an error if the run has limits of what it may spend, or budgets apply to it, although it has no proxy that could
-// enforce them; why says the reason for that. Budgets are not asked of a command that is not known to use a model, nor with --force.
+// checkUnmetered returns an error if the run has limits of what it may spend, or budgets apply to it, although it has no proxy that could enforce
+// them; why says the reason for that. Budgets are not asked of a command that is not known to use a model, nor with --force, nor inside a run that
+// has a proxy.
 func (x *process) checkUnmetered(choice windowChoice, why string) error {
 	s := x.decision.Settings
 	switch {

@@ -252,7 +252,8 @@ func defers(tool string) bool {
 	return ok && a.DefersTools
 }
 
-// windowRow returns the fullest request against the model's window, and what the proxy did about it; "" for a run without such requests.
+// windowRow returns the fullest request against the model's window, and what the proxy did about it; for an agent without a proxy the reason, and
+// "" for other commands and without requests.
 func windowRow(w journal.Window) string {
 	if w.Unknown {
 		return "" // most commands ask no model; the dry run, the report and top say it

@@ -105,8 +105,8 @@ func (x *process) clientSetup(argv, environ []string) (profile.Setup, error) {
 	}, nil
 }
 
-// planWindow returns the profile's settings that point the tool at the proxy at address, or a Setting.Why not to. folder is the place for
-// its private files; secure opens a second address with TLS.
+// planWindow returns the profile's settings that point the tool at the proxy at address, or a Setting.Why not to, and sets x.through. folder is
+// the place for its private files; secure opens a second address with TLS.
 func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool, secure func() (string, []byte, error)) (profile.Setting, error) {
 	p := x.decision
 	setup, err := x.clientSetup(x.opts.Command, os.Environ())

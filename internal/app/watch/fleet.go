@@ -70,7 +70,8 @@ func lookOnce(ctx context.Context, c *core.Core) hosts.Now {
 // oldQueue is the wait on another host after which an alert is given.
 const oldQueue = 15 * time.Minute
 
-// alertsOf returns those about the fleet, for the dashboard.
+// alertsOf returns the alerts about the fleet for the dashboard, at most maxFleetAlerts: that it cannot be reached, or else hosts that fell silent
+// and runs that wait for long.
 func alertsOf(now hosts.Now, at time.Time) (list []dashboard.Alert) {
 	if now.Away != nil {
 		return []dashboard.Alert{{Level: "warning", Tool: "The fleet", What: "fleet", Time: now.Since, Help: "plimsoll top", Text: AwayWords(now)}}

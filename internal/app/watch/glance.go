@@ -155,6 +155,7 @@ func (s *Glance) ended(e runs.Entry) {
 	s.Compactions, s.Kills = int(e.Rooms()), e.Killed()
 }
 
+// setRun fills in what the file of a run says, over what its entry does.
 func (s *Glance) setRun(g runs.Glance) {
 	s.ended(g.Entry)
 	s.Compactions, s.Kills, s.Spent = g.Compactions, g.Kills, g.Spent

@@ -67,6 +67,8 @@ func hostsPage(s source) (dashboard.Page, bool) {
 	}), s.fleet != nil
 }
 
+// hostsTable returns the table of the hosts: this one, those that fell silent, then the others. here is the name of this one, in case the fleet
+// has not told of it.
 func hostsTable(now hosts.Now, here string) *dashboard.Table {
 	t := &dashboard.Table{Title: "Hosts", Note: AwayWords(now), Columns: []dashboard.Column{
 		{Name: "Host"},

@@ -93,7 +93,8 @@ func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
 	return slots, nil
 }
 
-// Family returns the processes of a run of this user that was admitted; none where its claim does not say where they are.
+// Family returns the processes of a run of this user that was admitted; ok is false for any other, and where its claim does not say where they are
+// or they cannot be read.
 func Family(h admission.Holder) (_ []sandbox.Member, ok bool) {
 	if h.User != "" || h.State == admission.Waiting {
 		return nil, false

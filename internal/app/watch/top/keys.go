@@ -123,6 +123,7 @@ func (m *model) listKey(k string) tea.Cmd {
 	return nil
 }
 
+// scrollKey handles a key that scrolls the open page; visible brings the result within bounds.
 func (m *model) scrollKey(k string) {
 	switch k {
 	case "up", "k":
@@ -187,8 +188,8 @@ const (
 	goesOn
 )
 
-// controlSelected returns a command that calls what for the selected run. It returns nil, with a note on the screen, if there are no controls
-// or the run has ended.
+// controlSelected returns a command that calls what for the selected run. It returns nil if none is selected, and nil with a note on the screen if
+// there are no controls or the run has ended.
 func (m *model) controlSelected(what func(Controls, string) (string, error), then effect) tea.Cmd {
 	r := m.selected()
 	switch {

@@ -275,7 +275,8 @@ func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	return seen && used > last.used
 }
 
-// paused reports whether a run is stopped. works is true when it has used the processor since the last look, which makes a check needless.
+// paused reports whether a run is stopped. works is true when it has used the processor since the last look, which makes a check needless. A run
+// that was not stopped is checked only every askPaused, and is taken to go on in between.
 func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	last, seen := l.cpu[h.ID]
 	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {

@@ -15,7 +15,7 @@ import (
 // most bounds the lines of one section on the page of a run.
 const most = 12
 
-// pageLines returns the page of one run, as it was known at a time, in lines of at most width cells.
+// pageLines returns the page of one run, as it was known at a time, in lines of at most width cells, which counts as 40 at least.
 func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []string {
 	g := page{run: r, row: row, at: at, width: max(width, 40), paint: p}
 	for _, section := range []func(*page){

@@ -113,7 +113,7 @@ func readProcesses(r *Row, h admission.Holder, tree bool) {
 	}
 }
 
-// treeOf returns the processes of a run, each below its parent.
+// treeOf returns the processes of a run, each below its parent. Those that are each other's parent are left out.
 func treeOf(family []sandbox.Member) []Process {
 	children := map[int][]sandbox.Member{}
 	in := map[int]bool{}

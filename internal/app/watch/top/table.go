@@ -155,7 +155,8 @@ func matches(r *Row, filter string) bool {
 	return true
 }
 
-// Frame returns a snapshot as a screen, lines joined by line ends, none of them wider than the screen.
+// Frame returns a snapshot as a screen, lines joined by line ends, none of them wider than the screen. It raises s.Width to 40 at least, and keeps
+// in s how far the table is scrolled.
 func Frame(snap Snapshot, s *Screen) string {
 	s.Width = max(s.Width, 40)
 	rows := Arrange(snap.Runs, cmp.Or(s.Sort, ByMemory), s.Reverse, s.Filter)

@@ -123,7 +123,8 @@ func shortTime(d time.Duration) string {
 // bars are the eight heights of a sparkline.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values as a line of at most width cells, each with the highest of its values; full is the value of a full cell.
+// spark draws values as a line of at most width cells, each with the highest of its values; full is the value of a full cell. It is "" if there is
+// no value or no width, or full is not above 0.
 func spark(values []float64, full float64, width int) string {
 	if len(values) == 0 || width <= 0 || full <= 0 {
 		return ""
