@@ -51,9 +51,9 @@ type Collection struct {
 	Kept    []Garbage `json:"kept"`
 }
 
-// GC removes what dead supervisors left: claims with their processes and groups, groups
-// whose claim is lost, ledgers of earlier boots, half-written files. What can't be found
-// out or removed is in the joined error or in Kept; the rest is done nevertheless.
+// GC removes what dead supervisors left: claims with their processes and groups, groups whose claim is lost, ledgers of earlier boots,
+// half-written files; and runs, jobs and records of the memory beyond their bounds. With o.Conversations or o.Results it only empties that store.
+// What can't be found out or removed is in the joined error or in Kept; the rest is done nevertheless.
 func GC(ctx context.Context, a *core.Core, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {

@@ -165,8 +165,8 @@ func (s *Stat) expect(next run.Prediction) {
 	s.EstimateBytes, s.Source, s.LimitBytes, s.ReservationBytes = next.EstimateBytes, next.Source, next.LimitBytes, next.ReservationBytes
 }
 
-// eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. It makes no
-// directory: who only looks leaves nothing behind.
+// eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. If nothing is selected by
+// the working directory, that is the whole history of this host. It makes no directory: who only looks leaves nothing behind.
 func eachSummary(ctx context.Context, c *core.Core, o StatsOptions, visit func(s usage.Summary, from string) error) error {
 	histories, err := histories(c)
 	if err != nil {

@@ -97,7 +97,7 @@ func (c *Core) SharedLedger() string {
 	return settings.SharedLedger
 }
 
-// OpenHistory names the history of peaks; the error says why there is none.
+// OpenHistory returns the history of peaks, and makes the state directory; the error says why there is none.
 func (c *Core) OpenHistory(warn func(usage.Warning)) (*usage.History, error) {
 	dir, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -139,7 +139,8 @@ func (e *NotCoordinatedError) Error() string {
 }
 func (e *NotCoordinatedError) Unwrap() error { return e.Err }
 
-// MayBeUncoordinated returns nil when a run may start although err keeps it from the ledger.
+// MayBeUncoordinated returns nil when a run may start although err keeps it from the ledger: the ledger cannot be written at all and enforcement
+// is not required. Else it returns a *[NotCoordinatedError] about err.
 func MayBeUncoordinated(enforcement config.Enforcement, err error) error {
 	off, ok := errors.AsType[*admission.UnavailableError](err)
 	if enforcement != "required" && ok && off.Unwritable() {

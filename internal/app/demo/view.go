@@ -149,7 +149,7 @@ const (
 	yellow = "33"
 )
 
-// show starts `plimsoll watch` on what the demo has left, tells the address of the run's page, and waits until ctx ends.
+// show starts `plimsoll watch` on what the demo has left, tells the address of the run's page, and waits until ctx or the dashboard ends.
 func (s *stage) show(ctx context.Context, tell func(address string)) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -123,7 +123,9 @@ func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	return 0, fmt.Errorf("argocd_tokens is %q; write off, allow or require", text)
 }
 
-// ArgoCDClients returns clients for the instances that the options and the configuration name.
+// ArgoCDClients returns clients for the Argo CD that the options name, and if they name none for the simulated one of the settings, else for all
+// configured instances, else for the one that the ARGOCD_ variables or the argocd command's configuration name. Options that contradict each other
+// are an error.
 func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOptions) ([]*argocd.Client, error) {
 	given := 0
 	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {
@@ -244,7 +246,7 @@ func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	return c, nil
 }
 
-// argocdOptions returns the options of a client for a configured instance.
+// argocdOptions returns the options of a client for a configured instance. An empty variable that it names is an error.
 func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, error) {
 	o := argocd.Options{}
 	if in.Context != "" {

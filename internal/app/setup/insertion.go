@@ -42,8 +42,8 @@ func (i *insertion) apply(base []byte) []byte {
 	return after
 }
 
-// remove returns a file's content without the text. exact reports whether that is the file before, byte for byte; found is false, and base
-// the content, when the text is not there or more than once.
+// remove returns a file's content without the text. exact reports whether that is the file before, byte for byte; found is false, and base the
+// content, when the text is not there or, in a file that was changed since, more than once.
 func (i insertion) remove(content []byte) (base []byte, exact, found bool) {
 	at := i.At
 	if digest(content) != i.After || at < 0 || at+len(i.Text) > len(content) || string(content[at:at+len(i.Text)]) != i.Text {

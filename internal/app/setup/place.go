@@ -92,8 +92,8 @@ type file struct {
 	after   []byte   // what it is to be
 }
 
-// readTarget reads a file, following symbolic links if follow is set. A file that does not exist is noted as missing, which is no error. If
-// the file has to be left alone, the error is a *leftAlone with the reason.
+// readTarget reads a file behind symbolic links; a link that leads out of the home directory is followed only if follow is set. A file that does
+// not exist is noted as missing, which is no error. If the file has to be left alone, the error is a *leftAlone with the reason.
 func readTarget(path, home string, follow bool) (file, error) {
 	f := file{path: path, target: path, mode: 0o600}
 	dir := filepath.Dir(path)

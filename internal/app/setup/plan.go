@@ -108,7 +108,7 @@ func (s *site) note(change Change, action, why string) {
 	s.result.Changes = append(s.result.Changes, change)
 }
 
-// failed notes a file that is left alone, for a reason of its own or because it cannot be read.
+// failed notes a file that is left alone, for a reason of its own or because it cannot be read, or as done already if err says so.
 func (s *site) failed(change Change, err error) {
 	if l := leaveReason(err); l != nil && l.already {
 		s.note(change, Already, l.why)

@@ -140,7 +140,7 @@ func canonical(version string) string {
 	return semver.Canonical(version)
 }
 
-// mayAsk lets nobody between here and another machine say what the newest release is.
+// mayAsk returns an error unless an address is one with TLS or of this machine: nobody on the way may say what the newest release is.
 func mayAsk(u *url.URL) error {
 	if u.Scheme == "https" || u.Scheme == "http" && core.OnLoopback(u.String()) {
 		return nil

@@ -88,8 +88,8 @@ func boundHeap(bodies limit.Bytes) { footprint.Bound(int64(bodies + bodies/4 + h
 // Narrowed is told to the user where the agent died of memory a moment ago.
 const Narrowed = "the last run was killed for lack of memory: half of the context window is used for now, and all of it again after 20 quiet minutes"
 
-// Open wires the window plane from a configuration. A part that can't be opened (a
-// state directory that is not ours) is said and left out: the proxy works without it.
+// Open wires the window plane from a configuration. A part that can't be opened (a state directory that is not ours) is said and left out: the
+// proxy works without it. The error is about settings that contradict themselves or name no summarizer.
 func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	w := s.Window
 	boundHeap(w.BodyMemory)
@@ -165,7 +165,7 @@ func targetOf(s config.Settings, trigger float64) float64 {
 	return max(s.Window.Target, 0)
 }
 
-// Close ends what the plane holds open.
+// Close ends what the plane holds open. It must be called once only.
 func (w *Plane) Close() {
 	close(w.end)
 	w.swept.Wait()

@@ -111,8 +111,8 @@ func (l *Logs) Name(kind, subject string) string {
 	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind+"\x00"+subject)[:16]))
 }
 
-// Get returns a value with its revision; nil and 0 if there is none. A value that cannot be decrypted is nil with its revision, and a
-// warning.
+// Get returns a value with its revision; nil and 0 if there is none. A value that cannot be decrypted is nil with its revision, and a warning.
+// While the store is away it fails at once, as Put does.
 func (l *Logs) Get(ctx context.Context, name string) (value []byte, revision uint64, err error) {
 	if l.isAway() {
 		return nil, 0, errAway
@@ -238,7 +238,8 @@ func (l *Logs) pingStore(ctx context.Context) error {
 	return err
 }
 
-// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses.
+// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses. text must
+// not be shorter.
 func (l *Logs) warnOnce(text string) {
 	kind := text[:30]
 	l.mu.Lock()
