@@ -25,10 +25,13 @@ type askView struct {
 	shown        int  // bytes of this step's text
 }
 
+// newAskView returns a view that writes the answer to out and notes to err. With live the text is shown as it comes; without person the notes are
+// left out.
 func newAskView(out, err io.Writer, live, person bool) *askView {
 	return &askView{out: plainWriter(out), err: plainWriter(err), live: live, person: person}
 }
 
+// begin notes who is asked of which model: for a person, and for the stand-in for a model always.
 func (v *askView) begin(who agents.AskedAgent) {
 	if who.Standin {
 		fmt.Fprintf(v.err, "plimsoll: %s is asked of %s: it goes by keywords\n", who.Agent, who.Model)
@@ -52,6 +55,7 @@ func (v *askView) Note(format string, args ...any) {
 	fmt.Fprintln(v.err, text)
 }
 
+// Close ends the line of a text that is being shown, if there is one. The view can be used on.
 func (v *askView) Close() {
 	if v.open {
 		fmt.Fprintln(v.out)
@@ -141,7 +145,7 @@ func (v *askView) showEnd(r agents.AskReport) error {
 	return nil
 }
 
-// Show prints the answer, unless its text was shown as it came, and the reason if there is none.
+// Show prints the answer, unless its text was shown as it came, and then the reason if there is none or it did not come to its end.
 func (v *askView) Show(r agents.AskReport) error {
 	v.Close()
 	if !v.live && r.Answer != "" {

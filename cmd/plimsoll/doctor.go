@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/stores"
 )
 
+// newDoctorCommand returns the command doctor, which tries what this machine can enforce and prints it.
 func newDoctorCommand(open opener) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -86,6 +87,7 @@ func printStores(w io.Writer, sizes []stores.Size, width int) error {
 
 func printJSON(w io.Writer, v any) error { return app.WriteJSON(w, v, "  ") }
 
+// newGCCommand returns the command gc, which removes what killed runs have left behind.
 func newGCCommand(open opener) *cobra.Command {
 	var o app.GCOptions
 	var asJSON bool

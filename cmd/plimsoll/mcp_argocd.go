@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newMCPArgoCDCommand returns the command mcp argocd, the MCP server of Argo CD, or of a simulated one.
 func newMCPArgoCDCommand() *cobra.Command {
 	var o mcp.ArgoCDOptions
 	var sim simulatorFlags
@@ -93,6 +94,7 @@ type simulatorFlags struct{ size, faults string }
 // asDefault is the value of --simulator without one.
 const asDefault = "819,236,287,13"
 
+// addFlags adds --simulator, which needs no value, and --faults.
 func (s *simulatorFlags) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.size, "simulator", "", "serve a simulated Argo CD with APPS,PROJECTS,APPSETS,CLUSTERS objects")

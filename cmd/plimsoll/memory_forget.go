@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newMemoryForgetCommand returns the command memory forget, which removes records and what derives from them.
 func newMemoryForgetCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var o memories.Forgetting

@@ -17,6 +17,7 @@ import (
 // recommendFormats are the values of --format.
 var recommendFormats = []string{"text", "json", "patch"}
 
+// newRecommendCommand returns the command recommend, which compares what a cluster's agents ask for with what they need.
 func newRecommendCommand(open opener) *cobra.Command {
 	o := submit.RecommendOptions{On: "kubernetes"}
 	format, asJSON := recommendFormats[0], false

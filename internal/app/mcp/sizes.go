@@ -24,6 +24,7 @@ const (
 	tallyAge = 7 * 24 * time.Hour
 )
 
+// TallyOf returns the directory of the account of what the MCP gateways in a run do. It may not be there.
 func TallyOf(app *core.Core, run string) (string, error) {
 	state, err := app.Dirs.State()
 	if err != nil {
