@@ -143,6 +143,7 @@ func Count[N int | int64 | uint64](n N, noun string) string {
 	return fmt.Sprint(n, " ", noun)
 }
 
+// pluralOf returns the regular plural of an English noun: -ies, -es or -s.
 func pluralOf(noun string) string {
 	stem, y := strings.CutSuffix(noun, "y")
 	switch {

@@ -117,6 +117,7 @@ func resultNote(e agents.Event) string {
 	return text
 }
 
+// firstLine returns the first line that is not empty, of at most 160 characters.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return clipped(s)

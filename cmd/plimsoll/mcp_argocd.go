@@ -113,6 +113,7 @@ func (s *simulatorFlags) toOptions(cmd *cobra.Command) (*mcp.SimulatorOptions, e
 	return &mcp.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
 }
 
+// printArgoCDTools writes the tools of the server for Argo CD, whether each writes, and its arguments.
 func printArgoCDTools(out io.Writer, asJSON bool) error {
 	tools, err := mcp.ArgoCDTools()
 	if err != nil {

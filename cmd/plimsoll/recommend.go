@@ -72,6 +72,7 @@ With --format patch it prints what to change, for kubectl and Kustomize. It chan
 	return cmd
 }
 
+// printRecommendations writes a table of what is asked for and what was learned, "-" where there is none, or a sentence without any.
 func printRecommendations(w io.Writer, all []submit.Recommendation) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing in this namespace runs plimsoll run -- COMMAND, or names its tool in the annotation plimsoll.dev/tool.")

@@ -115,6 +115,7 @@ func whose(h admission.Holder) string {
 	return fmt.Sprintf("%s in %s, its plimsoll (pid %d) is dead", h.Tool, h.Project, h.Owner.PID)
 }
 
+// listDeadClaims lists the claims of dead supervisors that sweepClaims would remove or keep. It changes nothing.
 func (c *Collection) listDeadClaims(ctx context.Context, ledger *admission.Ledger) error {
 	holders, err := ledger.Holders(ctx)
 	for _, h := range holders {
@@ -127,6 +128,7 @@ func (c *Collection) listDeadClaims(ctx context.Context, ledger *admission.Ledge
 	return err
 }
 
+// sweepClaims removes the claims of dead supervisors with what they left, and lists those removed and those that must stay.
 func (c *Collection) sweepClaims(ctx context.Context, ledger *admission.Ledger) error {
 	swept, err := ledger.Sweep(ctx, holder.Reap)
 	for _, h := range swept.Removed {
@@ -194,6 +196,7 @@ func (c *Collection) removeOrphans(ctx context.Context, ledger *admission.Ledger
 	return nil
 }
 
+// findOrphans returns the groups that belong to no claim. If the claims cannot be read there are none, and an error.
 func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orphan, error) {
 	var failed error
 	known := map[string]bool{}

@@ -242,6 +242,7 @@ func projectSummaries(c *core.Core, history *usage.History, project string) ([]u
 	return history.Project(config.ProjectOf(project).Key)
 }
 
+// projectName returns the last element of the path of a project, its key if the path is not known.
 func projectName(p usage.Project) string {
 	if p.Path == "" {
 		return p.Key

@@ -37,6 +37,7 @@ func WriteAgentInit(w io.Writer, name string) error {
 	return err
 }
 
+// checkAgentName returns an error unless name can be the name of an agent as it is.
 func checkAgentName(name string) error {
 	if SafeName(name) != name || name == "" {
 		return fmt.Errorf("%s is not the name of an agent; write letters, digits, . _ and -, at most 64, a letter or digit first", quote(name))

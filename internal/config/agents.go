@@ -298,6 +298,7 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 	return l.valueOfAgent(name, k), nil
 }
 
+// valueOfAgent explains the value of a key for the agent with this name.
 func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
 	e := Explanation{Key: agentsTable + "." + name + "." + k.Name, Doc: k.Doc}
 	e.fill(k, l.appendCandidates(nil, k, agentAddresses(k, name)), l.cpus)

@@ -106,6 +106,7 @@ func (d *document) addSyntaxError(err error, known []Problem) {
 	})
 }
 
+// keyParts returns the parts of the dotted key of a node, each with its offset in the text.
 func keyParts(n *unstable.Node) []part {
 	var out []part
 	for it := n.Key(); it.Next(); {
@@ -115,6 +116,7 @@ func keyParts(n *unstable.Node) []part {
 	return out
 }
 
+// dotted joins parts with dots for messages: each is clipped and none is quoted.
 func dotted(parts []part) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -228,6 +230,7 @@ func readNode(n *unstable.Node, depth int) written {
 	return w
 }
 
+// sourceAt returns the line and column, in bytes from 1, of an offset in the file.
 func (d *document) sourceAt(offset int) Source {
 	line := sort.SearchInts(d.lines, offset+1)
 	return Source{Origin: d.origin, File: d.file, Line: line, Column: offset - d.lines[line-1] + 1}

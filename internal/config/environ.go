@@ -94,6 +94,7 @@ func splitTool(text string) (tool string, key []string) {
 	return strings.ReplaceAll(tool, "_", "-"), key
 }
 
+// strayVariable warns of a variable that lacks the name of its table and so sets nothing. It is silent about names that are no key of any table.
 func strayVariable(name string, src Source, warn func(Problem)) {
 	rest := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
 	if table := tableOf(rest, false); table != "" {

@@ -210,6 +210,7 @@ func (l *Loaded) readProjectFile(path string, warn func(Problem)) string {
 // maxProjectWarnings bounds the warnings about a project's file.
 const maxProjectWarnings = 5
 
+// projectProblem keeps a problem of the project file and reports it to warn.
 func (l *Loaded) projectProblem(warn func(Problem), p Problem) {
 	l.ProjectProblems = append(l.ProjectProblems, p)
 	warn(p)

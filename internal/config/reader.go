@@ -179,6 +179,7 @@ func (r *reader) addUnknown(path []string, i int, table string, tool bool, src S
 	r.problem(src, path[:i+1], "unknown key", fix)
 }
 
+// problem adds a problem about the key at path, of which at most six parts are shown.
 func (r *reader) problem(src Source, path []string, what, fix string) {
 	shown := make([]string, 0, min(len(path), 6))
 	for _, p := range path[:min(len(path), 6)] {

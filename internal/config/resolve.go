@@ -109,6 +109,7 @@ func (l *Loaded) For(tool string) (Settings, error) {
 	return s, nil
 }
 
+// warning returns the problem to report of a value that is ignored; c.ignored says why.
 func (c candidate) warning() Problem {
 	return Problem{
 		Where: c.src, Key: c.name, What: format(c.value) + " is ignored: " + c.ignored,

@@ -131,6 +131,7 @@ var windowKeys = append([]*Key{
 	},
 }, providerLimitKeys()...)
 
+// providerLimitKeys returns the keys NAME_max_tokens, one for each of providerLimits.
 func providerLimitKeys() []*Key {
 	var out []*Key
 	for _, p := range providerLimits {
@@ -164,6 +165,7 @@ var upstreamKeys = []*Key{
 	upstreamKey("gemini", func(u *UpstreamSettings) *string { return &u.GeminiKey }),
 }
 
+// upstreamURL returns a key for the base URL of an upstream. A project cannot set it.
 func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) *Key {
 	return &Key{
 		Name: name, Type: TypeURL, Default: def, PerTool: true, Project: ProjectNever, example: `"` + def + `"`,
@@ -172,6 +174,7 @@ func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) 
 	}
 }
 
+// upstreamKey returns a key, name + "_key", for the variable that holds the key of an upstream. A project cannot set it.
 func upstreamKey(name string, field func(*UpstreamSettings) *string) *Key {
 	return &Key{
 		Name: name + "_key", Type: TypeVariable, Project: ProjectNever, example: `"MY_KEY"`,

@@ -47,6 +47,7 @@ func (p Project) remote() string {
 	return remoteIn(string(text))
 }
 
+// below returns path, joined to dir if it is relative.
 func below(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -185,6 +185,7 @@ func nearSize(text string) string {
 	return ""
 }
 
+// sizeInRange returns b, or a *misfit if it is not between k.min and k.max. A bare number gets the advice that a unit is missing.
 func (k *Key) sizeInRange(b limit.Bytes, text string) (any, error) {
 	if int64(b) < k.min || int64(b) > k.max {
 		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)

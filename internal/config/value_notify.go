@@ -62,6 +62,7 @@ func quoteWord(w string) string {
 	return shellwords.Quote(w)
 }
 
+// hasScheme reports whether text begins with ASCII letters or digits and "://". Empty schemes and those with + . or - are none.
 func hasScheme(text string) bool {
 	scheme, _, ok := strings.Cut(text, "://")
 	return ok && scheme != "" && strings.IndexFunc(scheme, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0

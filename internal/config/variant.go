@@ -248,6 +248,7 @@ func scriptName(args []string) string {
 	return lastElement(args[0])
 }
 
+// lastElement returns the text after the last slash, not counting slashes at the end.
 func lastElement(word string) string {
 	word = strings.TrimRight(word, "/")
 	return word[strings.LastIndexByte(word, '/')+1:]

@@ -237,6 +237,7 @@ func withoutUserSettings(environ []string) []string {
 	})
 }
 
+// realOnly returns the variables of environ that begin with one of begins.
 func realOnly(environ []string, begins ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		return !slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(e, b) })
@@ -347,6 +348,7 @@ func (h *heard) len() int {
 	return len(h.list)
 }
 
+// since returns a copy of the events from the number n on; none if there are not so many.
 func (h *heard) since(n int) []heardEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()

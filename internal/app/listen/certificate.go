@@ -136,6 +136,7 @@ func Transport(getenv func(string) string, warn func(string)) *http.Transport {
 	return t
 }
 
+// readAtMost returns the content of a file. A file larger than most is an error; the text returned with it is cut.
 func readAtMost(file string, most int64) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -111,6 +111,7 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 // allArgoCDTools reports whether all tools are listed, with all their arguments.
 func (p *Plane) allArgoCDTools() bool { return p.Settings.MCP.ArgoCDTools == "all" }
 
+// tokenPolicy returns the policy of argocd_tokens; "" is off, an unknown word an error.
 func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	switch text {
 	case "off", "":

@@ -316,6 +316,7 @@ func (m *Routes) Takes(path string) bool {
 	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
 }
 
+// find returns the handler of a path, also with one slash more at the end; nil if there is none.
 func (m *Routes) find(path string) http.Handler {
 	if h := m.routes[path]; h != nil {
 		return h
@@ -323,6 +324,7 @@ func (m *Routes) find(path string) http.Handler {
 	return m.routes[strings.TrimSuffix(path, "/")]
 }
 
+// ServeHTTP passes a request to the handler of its path, or answers 404 with the paths of MCP servers that there are.
 func (m *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := m.find(r.URL.Path)
 	if h == nil {

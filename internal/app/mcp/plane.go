@@ -345,6 +345,7 @@ func (p *Plane) principal(r *http.Request) (string, error) {
 // Local returns the principal of a client that this user has started.
 func (p *Plane) Local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
 
+// digest returns a keyed hash of a value and its kind, which tells nothing of the value.
 func (p *Plane) digest(kind, value string) string {
 	h := hmac.New(sha256.New, p.key)
 	_, _ = fmt.Fprintf(h, "%s\x00%s", kind, value)

@@ -62,6 +62,7 @@ type WindowDecision struct {
 	Upstreams []string `json:"upstreams,omitempty"` // base URLs
 }
 
+// words says in words whether there is a proxy and why not; "" if there is nothing to say.
 func (w WindowDecision) words() string {
 	switch {
 	case w.Proxy:
@@ -141,6 +142,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	return Status{}
 }
 
+// text returns the decision as --dry-run prints it, a row for each part of it.
 func (d Decision) text(p *decision) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {

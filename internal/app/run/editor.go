@@ -51,6 +51,7 @@ func (x *process) startRelay() {
 	x.editor = e
 }
 
+// isPipe reports whether f is a pipe or a socket; false if that is not known.
 func isPipe(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
@@ -179,6 +180,7 @@ func (x *process) watchEditor() (stop func()) {
 	}
 }
 
+// lastActive returns when one of the sessions was active last, zero without sessions.
 func lastActive(s acp.State) (last time.Time) {
 	for _, one := range s.Sessions {
 		if one.Active.After(last) {

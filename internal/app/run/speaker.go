@@ -186,6 +186,7 @@ func (s *speaker) clear() {
 	s.clearLocked()
 }
 
+// clearLocked removes an unclosed line from the terminal. The caller holds the lock.
 func (s *speaker) clearLocked() {
 	if s.unclosed {
 		_, _ = io.WriteString(s.w, "\r\x1b[K")

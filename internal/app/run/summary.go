@@ -68,6 +68,8 @@ func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duratio
 	s.line(b.String())
 }
 
+// verdictOf returns how a run ended, in words: of memory before all else, then by a signal, else with its exit status. It names a limit that the
+// run had reached, if that ended it.
 func verdictOf(r journal.Report) string {
 	switch {
 	case r.Outcome == journal.OutcomeOOM && r.OOMDKills > 0 && r.OOMKills == 0:
@@ -121,6 +123,7 @@ func gauge(share float64) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 }
 
+// estimateRow returns what was expected, and how many times that was taken if it was learned and was too low by more than 5 %.
 func estimateRow(r journal.Report) string {
 	e := r.Estimate
 	row := limit.Bytes(e.Bytes).Human() + " expected, " + EstimateWords(e)
@@ -173,6 +176,7 @@ func mechanismWords(m string) string {
 	return "not limited"
 }
 
+// killedRow returns how many processes were killed for memory and the names of at most four, "" if there were none.
 func killedRow(r journal.Report) string {
 	n := max(len(r.KilledChildren), r.OOMKills)
 	if n == 0 {
@@ -197,6 +201,7 @@ func killedRow(r journal.Report) string {
 	return row
 }
 
+// leftoverRow returns how many processes outlived the tool and the fate of at most four, "" if there were none.
 func leftoverRow(r journal.Report) string {
 	if len(r.Leftovers) == 0 {
 		return ""

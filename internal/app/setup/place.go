@@ -39,6 +39,7 @@ func hookFile(shell, home string, getenv func(string) string) string {
 	return ""
 }
 
+// configHome returns XDG_CONFIG_HOME if it is an absolute path, else .config below home.
 func configHome(home string, getenv func(string) string) string {
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -146,6 +147,7 @@ func readTarget(path, home string, follow bool) (file, error) {
 	return f, err
 }
 
+// isBelow reports whether path is dir or below it, by the names alone: links are not resolved.
 func isBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

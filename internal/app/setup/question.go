@@ -100,6 +100,7 @@ func list(names []string, word string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " " + word + " " + names[len(names)-1]
 }
 
+// firstName returns the first of names, or "NAME".
 func firstName(names []string) string {
 	if len(names) == 0 {
 		return "NAME"

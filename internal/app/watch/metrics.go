@@ -101,6 +101,7 @@ func ShowTraces(all *metrics.Runs, sender *traces.Sender) {
 	})
 }
 
+// startTraces starts to send traces to [watch] otlp. It is an error if no runs are kept, of which they are made.
 func startTraces(c *core.Core, s config.Settings, version string) (*traces.Sender, error) {
 	if !s.Watch.Runs {
 		return nil, errors.New("they are made of what is kept of runs, and [watch] runs is false")

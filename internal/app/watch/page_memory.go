@@ -74,6 +74,7 @@ type shownRecord struct {
 	Withheld  bool      `json:"withheld,omitempty"` // a person took it back, or one about the same
 }
 
+// shownOf returns a record as the page shows it, with at most shownWords characters of its text.
 func shownOf(r memory.Record) shownRecord {
 	r = readable(r)
 	text := limit.ShortRunes(r.Text, shownWords)
@@ -159,6 +160,7 @@ func (r *remembered) overview(ctx context.Context) (any, error) {
 	return out, err
 }
 
+// readOverview returns the newest records, the namespaces and the pinned instructions. After an error it is incomplete.
 func readOverview(ctx context.Context, m *memories.Memory) (memoryOverview, error) {
 	out := memoryOverview{
 		Namespaces: &dashboard.Table{Title: "Namespaces", Rows: [][]any{}, Columns: []dashboard.Column{

@@ -81,6 +81,7 @@ func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool
 	return sorted(list, by, sumsBy(list, by, price))
 }
 
+// sumsBy sums what the runs of list have spent, by the values of by.
 func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) map[string]*Spent {
 	sums := map[string]*Spent{}
 	for i := range list {

@@ -147,6 +147,7 @@ func (d Details) MarshalJSON() ([]byte, error) {
 	}{(*plain)(d.Run), next, d.Cost})
 }
 
+// detailsOf returns a run with its cost, nil if no price is known, and advice on it.
 func detailsOf(c *core.Core, r *runs.Run) Details {
 	d := Details{Run: r, Next: run.Advice(r.Report, r.Header.Decision)}
 	if cost, ok := Cost(c.Config)(&r.Entry); ok {

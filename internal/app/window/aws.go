@@ -50,6 +50,7 @@ func AWSCredentials(ctx context.Context) *proxy.AWS {
 	return &proxy.AWS{Credentials: c.Credentials, Region: c.Region}
 }
 
+// loadAWS reads the AWS settings of the environment and the user's files, for at most awsWait.
 func loadAWS(ctx context.Context) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, awsWait)
 	defer cancel()

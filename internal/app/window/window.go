@@ -217,6 +217,7 @@ func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *model
 // summaryBudget bounds the tokens that summaries by a model cost in one run; after that they are picked out without a model.
 const summaryBudget = 200_000
 
+// compactorOf returns the compactor that the settings describe. It is an error if the summarizer is unknown, or its model cannot be used.
 func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
 	o := compact.Options{
 		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: summaryBudget,

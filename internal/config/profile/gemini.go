@@ -188,6 +188,7 @@ func (s *geminiSettings) readProjectFile(name string) {
 	s.claim(claims, s.trusted)
 }
 
+// claim adds the claims of a project's file to those that count, or to the ignored ones if it is not obeyed.
 func (s *geminiSettings) claim(claims []claim, obeyed bool) {
 	if obeyed {
 		s.project = append(s.project, claims...)
@@ -238,6 +239,7 @@ func (s *geminiSettings) trustsProject(folder, home string) bool {
 	return level == "TRUST_FOLDER" || level == "TRUST_PARENT"
 }
 
+// realPath returns dir with its links resolved, or only cleaned where that fails.
 func realPath(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real

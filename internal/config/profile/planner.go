@@ -54,6 +54,7 @@ func (w *planner) lookup(name string) (string, bool) {
 	return "", false
 }
 
+// get returns the value of a variable, "" if it is not set.
 func (w *planner) get(name string) string {
 	value, _ := w.lookup(name)
 	return value
@@ -78,6 +79,7 @@ func truth(value string) bool {
 	return false
 }
 
+// set has the tool start with a variable, in the place of one with the same name that was set before.
 func (w *planner) set(name, value string) {
 	w.out.Env = slices.DeleteFunc(w.out.Env, func(v Variable) bool { return sameName(v.Name, name) })
 	w.out.Env = append(w.out.Env, Variable{Name: name, Value: value})

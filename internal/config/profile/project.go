@@ -22,6 +22,7 @@ var steering = []string{
 	"NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_OPTIONS", "SSL_CERT_", "COPILOT_PROVIDER_", "GOOSE_PROVIDER",
 }
 
+// steers reports whether the name of a variable, in any case, contains one of the words in steering.
 func steers(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(steering, func(part string) bool { return strings.Contains(name, part) })

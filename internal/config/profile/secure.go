@@ -70,6 +70,7 @@ func (w *planner) secureRoot() string {
 	return root
 }
 
+// noTLS notes that what goes by TLS only goes around the proxy, so that secureRoot does not try again, and returns "".
 func (w *planner) noTLS(err error) string {
 	w.insecure = true
 	w.note("what libraries send to Bedrock or Azure by TLS only goes around the proxy: %v", err)

@@ -64,6 +64,7 @@ func (o Offered) entry() []byte {
 	return entry
 }
 
+// jsonArray returns words as a JSON array of strings.
 func jsonArray(words []string) []byte {
 	out := []byte{'['}
 	for i, word := range words {
@@ -137,6 +138,7 @@ type member struct {
 	value json.RawMessage
 }
 
+// readMembers returns the members of a JSON object in their order, twins included. Text after the object is not looked at; any error is errMember.
 func readMembers(object []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -160,6 +162,7 @@ func readMembers(object []byte) ([]member, error) {
 	return members, nil
 }
 
+// writeMembers returns the JSON object of members; their values are written as they are.
 func writeMembers(members []member) ([]byte, error) {
 	out := []byte{'{'}
 	for i, m := range members {

@@ -174,6 +174,7 @@ func (m *model) filterKey(k, text string) tea.Cmd {
 
 const noControls = "this is a replay: nothing can be done to what was"
 
+// controls returns the source as Controls, nil if it has none, as that of a replay.
 func (m *model) controls() Controls {
 	c, _ := m.source.(Controls)
 	return c
@@ -205,6 +206,7 @@ func (m *model) controlSelected(what func(Controls, string) (string, error), the
 	return m.control(r.ID, what, then)
 }
 
+// control returns a command that calls what on a run and sends its result as a doneMsg. The source must have Controls.
 func (m *model) control(id string, what func(Controls, string) (string, error), then effect) tea.Cmd {
 	c := m.controls()
 	return func() tea.Msg {

@@ -88,6 +88,7 @@ func Open(c *core.Core) (*Live, error) {
 	return l, nil
 }
 
+// minFreeOf returns what is to stay free by the settings, 0 for auto.
 func minFreeOf(s config.Settings) limit.Bytes {
 	if s.MinFree == config.Auto {
 		return 0
@@ -357,6 +358,7 @@ func (l *Live) End(id string) (note string, err error) {
 	return "asked " + h.ID + " to end by SIGTERM; once more kills what stays", holder.End(h)
 }
 
+// joinWords joins two texts with "; ", which is left out if a is empty.
 func joinWords(a, b string) string {
 	if a == "" {
 		return b
