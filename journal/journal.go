@@ -11,9 +11,8 @@ import (
 	"unsafe"
 )
 
-// Event is something that happened, as a struct of plain values. Kind is a constant,
-// dotted name, plane first ("process.child_killed"); it keys the counters and is
-// written beside the event in JSON.
+// Event is something that happened, as a struct of plain values. Kind is a constant, dotted name, plane first ("process.child_killed"); it keys
+// the counters and is written beside the event in JSON.
 type Event interface {
 	Kind() string
 }
@@ -38,8 +37,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	}{r.Seq, r.Time, r.Event.Kind(), r.Event})
 }
 
-// Observer is called with every record, in order, one at a time, before Append
-// returns. It must be quick and must not call the journal.
+// Observer is called with every record, in order, one at a time, before Append returns. It must be quick and must not call the journal.
 type Observer interface {
 	Observe(Record)
 }
@@ -130,8 +128,7 @@ func (j *Journal) dropOldest() {
 	j.dropped++
 }
 
-// Since yields the kept records with a sequence number above seq, oldest first, as
-// they were when the iteration began.
+// Since yields the kept records with a sequence number above seq, oldest first, as they were when the iteration began.
 func (j *Journal) Since(seq uint64) iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		j.mu.Lock()

@@ -92,8 +92,7 @@ func unitOf(suffix string) (Bytes, bool) {
 	return 0, false
 }
 
-// String writes b exactly, with the largest unit that divides it, so that
-// ParseBytes(b.String()) == b for every b that is not negative.
+// String writes b exactly, with the largest unit that divides it, so that ParseBytes(b.String()) == b for every b that is not negative.
 func (b Bytes) String() string {
 	for _, u := range []struct {
 		size Bytes

@@ -5,14 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Cut shortens text to at most about maxBytes: its head, what marker says, and its tail.
-// The head gets two thirds, because a result opens with what it is and ends with how it went.
+// Cut shortens text to at most about maxBytes: its head, what marker says, and its tail. The head gets two thirds, because a result opens with
+// what it is and ends with how it went.
 //
-// marker is given the number of bytes taken out and must not get longer for a smaller
-// number. No rune is split: text that was valid UTF-8 stays valid, and where a line ends
-// near a cut the cut is made there. The result is never longer than text, also when both
-// are written as JSON strings: where what would be taken out is not at least twice as
-// long as the marker (a line end takes two bytes in JSON), text comes back as it is. So the
+// marker is given the number of bytes taken out and must not get longer for a smaller number. No rune is split: text that was valid UTF-8 stays
+// valid, and where a line ends near a cut the cut is made there. The result is never longer than text, also when both are written as JSON strings:
+// where what would be taken out is not at least twice as long as the marker (a line end takes two bytes in JSON), text comes back as it is. So the
 // result is longer than maxBytes only for such a text, or where the marker alone is.
 func Cut(text string, maxBytes int, marker func(cut int) string) string {
 	if len(text) <= maxBytes {
@@ -28,8 +26,7 @@ func Cut(text string, maxBytes int, marker func(cut int) string) string {
 	return text[:head] + note + text[tail:]
 }
 
-// Clip returns the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none
-// are "\uFFFD".
+// Clip returns the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none are "\uFFFD".
 func Clip(text string, maxBytes int) string {
 	if len(text) > maxBytes {
 		text = text[:Boundary(text, max(0, maxBytes))]

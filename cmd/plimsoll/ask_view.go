@@ -14,8 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// askView shows a question being answered: the answer on standard output, what happens
-// meanwhile on standard error, for a person.
+// askView shows a question being answered: the answer on standard output, what happens meanwhile on standard error, for a person.
 type askView struct {
 	out, err io.Writer
 	// live is true when pieces of the answer are shown as they come; else the answer is printed at

@@ -140,8 +140,7 @@ func (c *Collection) sweepClaims(ctx context.Context, ledger *admission.Ledger) 
 	return err
 }
 
-// settling is the time for which an empty group must stay empty: a run that starts or ends right now
-// is through with that in milliseconds.
+// settling is the time for which an empty group must stay empty: a run that starts or ends right now is through with that in milliseconds.
 const settling = time.Second
 
 // removeOrphans removes groups for which there is no claim.

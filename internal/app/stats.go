@@ -28,8 +28,7 @@ type StatsOptions struct {
 	All bool
 }
 
-// Stat is the history of one tool in one project, as `stats --json` prints it. Sizes are
-// bytes.
+// Stat is the history of one tool in one project, as `stats --json` prints it. Sizes are bytes.
 type Stat struct {
 	Tool string `json:"tool"`
 	// Variant names the use of a generic tool, "" for all that has none.
@@ -280,8 +279,7 @@ func Forgettable(ctx context.Context, c *core.Core, o StatsOptions) ([]Forgotten
 	return list, err
 }
 
-// Forget removes the histories that [Forgettable] listed and returns those it removed; what a run has
-// added in between goes with them.
+// Forget removes the histories that [Forgettable] listed and returns those it removed; what a run has added in between goes with them.
 func Forget(ctx context.Context, c *core.Core, list []Forgotten) ([]Forgotten, error) {
 	histories, err := histories(c)
 	if err != nil {

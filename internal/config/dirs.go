@@ -156,8 +156,7 @@ func (d Dirs) EnsureRuntime() (string, error) {
 	return dir, nil
 }
 
-// ensure makes a directory and those above it, with mode 0700, and returns it. err is the error of finding out its name, and is returned as
-// it is.
+// ensure makes a directory and those above it, with mode 0700, and returns it. err is the error of finding out its name, and is returned as it is.
 func ensure(dir string, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -188,9 +187,8 @@ func (r resolver) override(name string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// base returns $xdg/plimsoll, or else this system's place: places has the path elements below the home directory by system, "" for all
-// others. consequence is added to the error if there is no home. A relative XDG variable is ignored, as the XDG base directory
-// specification demands.
+// base returns $xdg/plimsoll, or else this system's place: places has the path elements below the home directory by system, "" for all others.
+// consequence is added to the error if there is no home. A relative XDG variable is ignored, as the XDG base directory specification demands.
 func (r resolver) base(xdg, consequence string, places map[string][]string) (string, error) {
 	if xdg != "" {
 		if dir := r.getenv(xdg); filepath.IsAbs(dir) {

@@ -18,8 +18,7 @@ type inner struct {
 // launcher returns what a program that starts others would start, given its arguments.
 type launcher func(t *tracer, args []string) []inner
 
-// launchers holds the launchers by base name. They list the options that take a value, because the word after such an option is not the
-// command.
+// launchers holds the launchers by base name. They list the options that take a value, because the word after such an option is not the command.
 var launchers map[string]launcher
 
 func init() {

@@ -27,8 +27,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ProjectFile is the name of a project's configuration file, searched for in the working
-// directory and every directory above it.
+// ProjectFile is the name of a project's configuration file, searched for in the working directory and every directory above it.
 const ProjectFile = ".plimsoll.toml"
 
 // Options configure [Load]. The zero value means this process: its environment, working directory and CPUs.

@@ -143,8 +143,7 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 	r.addEntry(at, path, k, a, tool, w, src)
 }
 
-// addEntry parses a value and adds it as the entry of an address. A wrong value, a second one for the same address, or one too many is a
-// problem.
+// addEntry parses a value and adds it as the entry of an address. A wrong value, a second one for the same address, or one too many is a problem.
 func (r *reader) addEntry(at address, path []string, k *Key, a Alias, tool string, w written, src Source) {
 	v, err := k.parse(w, a)
 	if err != nil {

@@ -43,8 +43,7 @@ func WriteInit(w io.Writer) error { return writeInit(w, false) }
 // WriteProjectInit writes such a file for a project, without the keys that a project file may not set.
 func WriteProjectInit(w io.Writer) error { return writeInit(w, true) }
 
-// writeInit writes a configuration file with every key commented out and its default; with project only the keys that a project's file may
-// set.
+// writeInit writes a configuration file with every key commented out and its default; with project only the keys that a project's file may set.
 func writeInit(w io.Writer, project bool) error {
 	var b strings.Builder
 	b.WriteString("# Plimsoll configuration. Every line is commented out and shows the default.\n" +

@@ -6,8 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Bounds of values. No model that is offered takes more than 10 million tokens; a window
-// under 1024 does not hold the system prompt of any agent.
+// Bounds of values. No model that is offered takes more than 10 million tokens; a window under 1024 does not hold the system prompt of any agent.
 const (
 	minTokens = 1 << 10
 	maxTokens = 20 << 20

@@ -165,8 +165,7 @@ func (k *Key) parseSize(w written) (any, error) {
 	return k.sizeInRange(b, w.text)
 }
 
-// nearSize returns a size that a mistyped text was probably meant to be, with a doubled unit or a decimal comma corrected; "" if there is
-// none.
+// nearSize returns a size that a mistyped text was probably meant to be, with a doubled unit or a decimal comma corrected; "" if there is none.
 func nearSize(text string) string {
 	text = strings.ReplaceAll(strings.TrimSpace(text), ",", ".")
 	if len(text) > 32 {

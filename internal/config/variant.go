@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// maxVariant bounds a variant, in bytes, and maxVariantWord one word of it, the name of a target or
-// script: longer words are not names.
+// maxVariant bounds a variant, in bytes, and maxVariantWord one word of it, the name of a target or script: longer words are not names.
 const (
 	maxVariant     = 80
 	maxVariantWord = 40

@@ -384,8 +384,7 @@ func Sessions(app *core.Core, name string) (out []Session, err error) {
 // removeWait bounds the wait of RemoveSession for others that use the session.
 const removeWait = 5 * time.Second
 
-// RemoveSession removes a conversation of an agent. A missing one is an error. If another process uses it, RemoveSession waits at most
-// removeWait.
+// RemoveSession removes a conversation of an agent. A missing one is an error. If another process uses it, RemoveSession waits at most removeWait.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
 	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {

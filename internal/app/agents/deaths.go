@@ -224,8 +224,7 @@ func (d *deaths) ratio() float64 {
 	return 1
 }
 
-// startMark writes a mark of this process, locks it, and keeps it up to date in the background until Close. Without a directory it does
-// nothing.
+// startMark writes a mark of this process, locks it, and keeps it up to date in the background until Close. Without a directory it does nothing.
 func (d *deaths) startMark() error {
 	if d.dir == "" {
 		return nil

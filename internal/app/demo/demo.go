@@ -164,8 +164,7 @@ func SignalOf(err error) int {
 	return 0
 }
 
-// Offers returns the real things in the environment that the demo could use, as the flags that
-// would make it.
+// Offers returns the real things in the environment that the demo could use, as the flags that would make it.
 func Offers(getenv func(string) string) (model, argocd string) {
 	model = agents.ModelOfKey(getenv)
 	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {

@@ -25,8 +25,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// stage holds all that the demo has started: the stand-ins in this process, and the agent in a
-// run of its own.
+// stage holds all that the demo has started: the stand-ins in this process, and the agent in a run of its own.
 type stage struct {
 	dir     string
 	environ []string        // of what it starts

@@ -96,10 +96,9 @@ func (c *certificateFiles) changed(there [2]os.FileInfo) bool {
 	return false
 }
 
-// authorityVariables are the variables by which the tools are told of a company's own
-// certificate authority: Node's, and Codex's. A tool that is sent through the proxy no longer
-// meets the provider's certificate itself, so what it would have trusted counts here.
-// SSL_CERT_FILE and SSL_CERT_DIR are read by the Go library on most systems.
+// authorityVariables are the variables by which the tools are told of a company's own certificate authority: Node's, and Codex's. A tool that is
+// sent through the proxy no longer meets the provider's certificate itself, so what it would have trusted counts here. SSL_CERT_FILE and
+// SSL_CERT_DIR are read by the Go library on most systems.
 var authorityVariables = []string{"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"}
 
 // maxAuthorities bounds the file of certificates; all public authorities together take 250 KiB.

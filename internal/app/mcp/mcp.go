@@ -247,8 +247,7 @@ func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	return s, nil
 }
 
-// defaultName returns a name for a server that has none: the host of its URL, or the package that its launcher (as npx) starts, or its
-// program.
+// defaultName returns a name for a server that has none: the host of its URL, or the package that its launcher (as npx) starts, or its program.
 func defaultName(o MCPOptions) string {
 	if o.URL != "" {
 		if u, err := url.Parse(o.URL); err == nil { // without what may be a secret in it

@@ -47,8 +47,7 @@ var clients = []daemonClient{
 	{[]string{"at", "batch"}, nil, nil, "plimsoll run in the job itself"},
 }
 
-// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true if the words limit
-// it.
+// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true if the words limit it.
 func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
 	words = words[:min(len(words), 64)]
 	for i := range clients {

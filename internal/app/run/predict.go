@@ -95,8 +95,7 @@ func (p Prediction) OneFigureBytes() int64 {
 	return p.LimitBytes
 }
 
-// spentBefore returns what earlier runs of the tool in this project, here or else on other hosts, have spent on models; nil if nothing is
-// known.
+// spentBefore returns what earlier runs of the tool in this project, here or else on other hosts, have spent on models; nil if nothing is known.
 func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 	if history == nil {
 		return nil

@@ -25,8 +25,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the
-// MCP servers.
+// process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the MCP servers.
 type process struct {
 	app      *app
 	opts     *Options

@@ -317,8 +317,7 @@ func ofSystem(name string) bool {
 // reportPatience bounds the wait for the reader of a pipe: the run has ended, and its exit status waits.
 const reportPatience = 5 * time.Second
 
-// appendTo appends body to a device, a pipe or the like, which open opens. It never waits for long: nobody may read a pipe that the run
-// made.
+// appendTo appends body to a device, a pipe or the like, which open opens. It never waits for long: nobody may read a pipe that the run made.
 func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) error {
 	f, err := open(os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NONBLOCK)
 	if errors.Is(err, syscall.ENXIO) {

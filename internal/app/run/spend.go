@@ -110,8 +110,7 @@ func (x *process) onSpendLine(l spend.Line) {
 	x.report.warn("spend", text)
 }
 
-// noteSpent writes to the journal how much of its own limits of spending the run has used. Budgets are not in it, because other runs share
-// them.
+// noteSpent writes to the journal how much of its own limits of spending the run has used. Budgets are not in it, because other runs share them.
 func (x *process) noteSpent(l spend.Limits, a spend.Amount) {
 	if l.Tokens > 0 {
 		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitTokens, Used: a.Tokens, Hard: l.Tokens})

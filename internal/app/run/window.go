@@ -225,9 +225,8 @@ func (x *process) warnAboutProxy() {
 	}
 }
 
-// collectAt is the GC percentage of a supervisor with a proxy. It handles one conversation and
-// has time, and what it holds is taken from the agent: with Go's own 100 it held 19 MiB of
-// anonymous memory in a long session of Claude Code, with this 12.
+// collectAt is the GC percentage of a supervisor with a proxy. It handles one conversation and has time, and what it holds is taken from the
+// agent: with Go's own 100 it held 19 MiB of anonymous memory in a long session of Claude Code, with this 12.
 const collectAt = 25
 
 // serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure if that is open, and sets x.closeProxy. It

@@ -32,8 +32,7 @@ type record struct {
 	Editors    []string    `json:"editors,omitempty"`
 }
 
-// readRecord reads the record of what setup has changed; a missing file is an empty record. A damaged one, or one of another version, is an
-// error.
+// readRecord reads the record of what setup has changed; a missing file is an empty record. A damaged one, or one of another version, is an error.
 func readRecord(path string) (record, error) {
 	r := record{path: path, Schema: schema}
 	text, err := statefile.Read(path, maxRecord)

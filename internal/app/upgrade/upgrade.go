@@ -55,8 +55,7 @@ type Found struct {
 	Page    string `json:"page"`    // of the release, to be read; may be ""
 }
 
-// Check asks for the newest release and compares it with this program by the rules of semantic versions
-// (https://semver.org/#spec-item-11).
+// Check asks for the newest release and compares it with this program by the rules of semantic versions (https://semver.org/#spec-item-11).
 func Check(ctx context.Context, o Options) (Found, error) {
 	o.From = cmp.Or(o.From, DefaultFrom)
 	from, err := url.Parse(o.From)

@@ -246,8 +246,7 @@ func (c *Client) window() (tokens, limit int64) {
 	return tokens, limit
 }
 
-// SessionLines returns lines about the traffic between an editor and an agent, as known at a time: one in all, and one for each open
-// session.
+// SessionLines returns lines about the traffic between an editor and an agent, as known at a time: one in all, and one for each open session.
 func SessionLines(e journal.Editor, at time.Time) []string {
 	head := fmt.Sprintf("%d sessions open of %d, %s, longest line %s", e.Open, e.Opened, limit.Count(e.Requests, "request"), limit.Bytes(e.LongestLine).Human())
 	if e.Servers > 0 {

@@ -64,9 +64,8 @@ type SlotProcess struct {
 	Daemon bool `json:"daemon"`
 }
 
-// Slots lists the runs of this user on this host: first those that hold a claim, oldest
-// first, then those of other users that are seen, then those that wait, in the order of the queue. The
-// list is never nil. With tree each run has its processes.
+// Slots lists the runs of this user on this host: first those that hold a claim, oldest first, then those of other users that are seen, then those
+// that wait, in the order of the queue. The list is never nil. With tree each run has its processes.
 func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
 	ledger, err := c.OpenLedger(func(w admission.Warning) { c.Warn(w.Text) })
 	if err != nil {

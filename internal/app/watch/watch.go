@@ -159,8 +159,7 @@ func detailsOf(c *core.Core, r *runs.Run) Details {
 	return d
 }
 
-// Show returns one run. id is its ID, the beginning of it, or "last". A *runs.UnknownError comes with the line in the list, if that is
-// left.
+// Show returns one run. id is its ID, the beginning of it, or "last". A *runs.UnknownError comes with the line in the list, if that is left.
 func Show(c *core.Core, id string) (Details, error) {
 	s, err := Open(c)
 	if err != nil {

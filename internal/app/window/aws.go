@@ -18,8 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 )
 
-// signingTools are the variables by which tools are told to use Bedrock, whose requests are
-// signed for their host.
+// signingTools are the variables by which tools are told to use Bedrock, whose requests are signed for their host.
 var signingTools = []string{"CLAUDE_CODE_USE_BEDROCK"}
 
 // bedrockKey is a key of Bedrock's own, which needs no signature.

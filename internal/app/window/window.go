@@ -49,8 +49,7 @@ type Plane struct {
 	swept     sync.WaitGroup
 }
 
-// sweepEvery is the interval at which a breaker is asked for steps of recovery, so that one shows also
-// when no request comes.
+// sweepEvery is the interval at which a breaker is asked for steps of recovery, so that one shows also when no request comes.
 const sweepEvery = time.Minute
 
 // Options hold what differs between a run and the daemon.
@@ -178,8 +177,7 @@ func (w *Plane) Close() {
 	}
 }
 
-// tellMoves writes down moves of a breaker that no request made. One of all models has no
-// limit of its own.
+// tellMoves writes down moves of a breaker that no request made. One of all models has no limit of its own.
 func tellMoves(j *journal.Journal, moves []breaker.Change) {
 	for _, c := range moves {
 		j.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
@@ -240,8 +238,7 @@ func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, err
 	return compact.New(o), nil
 }
 
-// tellSummary writes to the journal whether a model wrote a summary. If it failed so that the model will not be asked for a while, it also
-// warns.
+// tellSummary writes to the journal whether a model wrote a summary. If it failed so that the model will not be asked for a while, it also warns.
 func tellSummary(o Options, s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {

@@ -11,27 +11,23 @@ import (
 
 // Claude Code 2.1.332, measured.
 //
-// ANTHROPIC_BASE_URL takes the address, /v1/messages is added to it. Every credential goes
-// there as it would go to Anthropic: x-api-key (ANTHROPIC_API_KEY), a bearer token
-// (ANTHROPIC_AUTH_TOKEN, apiKeyHelper), the OAuth token of a subscription (login file,
+// ANTHROPIC_BASE_URL takes the address, /v1/messages is added to it. Every credential goes there as it would go to Anthropic: x-api-key
+// (ANTHROPIC_API_KEY), a bearer token (ANTHROPIC_AUTH_TOKEN, apiKeyHelper), the OAuth token of a subscription (login file,
 // CLAUDE_CODE_OAUTH_TOKEN; refreshed at another host, which is not touched).
 //
-// With an address that is not api.anthropic.com it sends all its tools (76 KB with 2.1.197) in place
-// of the first 12 (49 KB), moves cache marks, leaves out beta headers, and no longer asks for
-// the settings and limits of the organisation. Two variables undo that. With
-// ENABLE_TOOL_SEARCH alone the tools are as before, the rest is not; with
-// _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL the request is the same to the byte but for
-// identifiers, a checksum of the body and one beta header (mid-conversation-system-clear-at) that it
-// keeps for Anthropic's own address. The second is not documented: should a later
-// version not know it, the first still keeps the tools. When the address was the user's
-// own, the tool already behaves as it does with one, and nothing is undone.
+// With an address that is not api.anthropic.com it sends all its tools (76 KB with 2.1.197) in place of the first 12 (49 KB), moves cache marks,
+// leaves out beta headers, and no longer asks for the settings and limits of the organisation. Two variables undo that. With ENABLE_TOOL_SEARCH
+// alone the tools are as before, the rest is not; with _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL the request is the same to the byte but for
+// identifiers, a checksum of the body and one beta header (mid-conversation-system-clear-at) that it keeps for Anthropic's own address. The second
+// is not documented: should a later version not know it, the first still keeps the tools. When the address was the user's own, the tool already
+// behaves as it does with one, and nothing is undone.
 //
-// "env" in a settings file wins over the process environment (measured for the user's and
-// the project's), and --settings wins over both; of several --settings the last counts.
+// "env" in a settings file wins over the process environment (measured for the user's and the project's), and --settings wins over both; of
+// several --settings the last counts.
 //
 // Of a project's settings Claude Code takes everything with -p, and in a terminal once the folder is trusted
-// (projects[FOLDER].hasTrustDialogAccepted in its .claude.json, for the folder or one above it). Before that it takes
-// only variables that it thinks harmless ([claudeAlways] are those of them that steer), and no address.
+// (projects[FOLDER].hasTrustDialogAccepted in its .claude.json, for the folder or one above it). Before that it takes only variables that it
+// thinks harmless ([claudeAlways] are those of them that steer), and no address.
 const (
 	claudeBase       = "ANTHROPIC_BASE_URL"
 	claudeFirstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
@@ -46,8 +42,7 @@ var claudeAlways = []string{
 // claudeHelpers are settings that name a program which returns a credential.
 var claudeHelpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"}
 
-// planClaude sets the address of Claude Code for the service that its settings choose: Anthropic, Bedrock or Vertex. Other services have no
-// proxy.
+// planClaude sets the address of Claude Code for the service that its settings choose: Anthropic, Bedrock or Vertex. Other services have no proxy.
 func planClaude(w *planner) {
 	c := readClaude(w)
 	if w.out.Why != "" {

@@ -80,8 +80,7 @@ func (w *planner) tryJSON(name string, v any) bool {
 // errJSON replaces the errors of encoding/json, which repeat text of the settings: that may hold keys.
 var errJSON = errors.New("is not JSON as the tool would read it")
 
-// decodeJSON decodes JSON, with or without comments, into v. Empty text leaves v as it is. A member of a wrong type is left out without an
-// error.
+// decodeJSON decodes JSON, with or without comments, into v. Empty text leaves v as it is. A member of a wrong type is left out without an error.
 func decodeJSON(text []byte, v any) error {
 	text = plainJSON(text)
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -95,8 +94,7 @@ func decodeJSON(text []byte, v any) error {
 	return nil
 }
 
-// plainJSON returns JSON as editors write it without comments, commas before a closing bracket, and the byte order mark. Strings stay as
-// they are.
+// plainJSON returns JSON as editors write it without comments, commas before a closing bracket, and the byte order mark. Strings stay as they are.
 func plainJSON(text []byte) []byte {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, len(text))

@@ -38,13 +38,11 @@ func geminiHome(h Home) string {
 
 // Gemini CLI 0.61, measured.
 //
-// GOOGLE_GEMINI_BASE_URL takes the address, /v1beta/models/… is added. With an API key that
-// was selected in its settings (security.auth.selectedType = "gemini-api-key") requests
-// with and without it are the same. Without a selected way of logging in the variable
-// turns the login into "gateway", which the tool refuses outside of a terminal (exit 41);
-// selecting one for it by a settings file of ours would have to be a file of root, and
-// changes the system prompt (39 KB to 46 KB). A Google login goes to Code Assist
-// (CODE_ASSIST_ENDPOINT), whose requests are of another form.
+// GOOGLE_GEMINI_BASE_URL takes the address, /v1beta/models/… is added. With an API key that was selected in its settings
+// (security.auth.selectedType = "gemini-api-key") requests with and without it are the same. Without a selected way of logging in the variable
+// turns the login into "gateway", which the tool refuses outside of a terminal (exit 41); selecting one for it by a settings file of ours would
+// have to be a file of root, and changes the system prompt (39 KB to 46 KB). A Google login goes to Code Assist (CODE_ASSIST_ENDPOINT), whose
+// requests are of another form.
 const geminiBase = "GOOGLE_GEMINI_BASE_URL"
 
 // planGemini sets the address of Gemini CLI, if it asks the Gemini API with a key or a gateway. Logins and Vertex have no proxy.

@@ -79,8 +79,7 @@ func jsonArray(words []string) []byte {
 // always accepts every server of a file, for [Servers].Load.
 func always([]string, string) bool { return true }
 
-// setServer returns a JSON document with the value of a server set: {section: {name: value}}. On an error it returns the document
-// unchanged.
+// setServer returns a JSON document with the value of a server set: {section: {name: value}}. On an error it returns the document unchanged.
 func setServer(document []byte, section, name string, value []byte) []byte {
 	object := rawjson.Get(document, section).Of(document)
 	if len(object) == 0 || object[0] != '{' {

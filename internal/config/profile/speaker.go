@@ -23,8 +23,7 @@ type Origin struct {
 	Side bool
 }
 
-// Said is one part of a message in the role of the user. The message has no call and no result, because beside a result the texts are the
-// agent's.
+// Said is one part of a message in the role of the user. The message has no call and no result, because beside a result the texts are the agent's.
 type Said struct {
 	Text  string
 	Media bool

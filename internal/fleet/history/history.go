@@ -49,8 +49,7 @@ type Observed struct {
 	LeftOut int
 }
 
-// Read asks the fleet for the runs of a tool, those of one project and those of all, at the same time. It returns when ctx ends at the
-// latest.
+// Read asks the fleet for the runs of a tool, those of one project and those of all, at the same time. It returns when ctx ends at the latest.
 func (h *History) Read(ctx context.Context, project, tool, variant string) (s Observed, err error) {
 	ask := func(key, project string) (runs []usage.Run, leftOut int, err error) {
 		values, err := h.bucket.Values(ctx, key)

@@ -138,8 +138,7 @@ func (a *announcer) isSpeaker() bool {
 	return os.Chtimes(path, now, now) == nil
 }
 
-// writeCard writes the present state of this process's run to a file, for the process that speaks for the host. It does nothing without a
-// run.
+// writeCard writes the present state of this process's run to a file, for the process that speaks for the host. It does nothing without a run.
 func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return

@@ -68,9 +68,8 @@ type Logs struct {
 	probes sync.WaitGroup
 }
 
-// Open returns the shared conversations of a fleet, sealed with keys that are derived from o.Secret. A secret that is too short is
-// [ErrNoSecret]. If the store does not answer, that is no error: it is tried again in the background. The caller closes the result before
-// the fleet.
+// Open returns the shared conversations of a fleet, sealed with keys that are derived from o.Secret. A secret that is too short is [ErrNoSecret].
+// If the store does not answer, that is no error: it is tried again in the background. The caller closes the result before the fleet.
 func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	if len(o.Secret) < minSecret {
 		return nil, ErrNoSecret
