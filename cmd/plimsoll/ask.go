@@ -106,7 +106,7 @@ func askAndPrint(cmd *cobra.Command, a *core.Core, o agents.AskOptions, asJSON, 
 	return nil
 }
 
-// agentFlags adds the flags that say which agent and which model are meant.
+// agentFlags adds --model and --base-url, and --agent to the command ask, which does not name its agent otherwise.
 func agentFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {

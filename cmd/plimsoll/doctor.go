@@ -147,7 +147,8 @@ func printCollection(out io.Writer, c app.Collection) error {
 	return w.Flush()
 }
 
-// firstName returns the first of the control groups of a run, which lie in one hierarchy each under cgroup v1; --json has them all.
+// firstName returns the first of the control groups of a run, which lie in one hierarchy each under cgroup v1, and how many more there are. --json
+// has them all.
 func firstName(name string) string {
 	first, rest, _ := strings.Cut(name, ", /")
 	if rest != "" {

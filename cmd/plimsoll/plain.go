@@ -31,7 +31,7 @@ func unwrapWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// screenColumns returns the number of columns that COLUMNS gives, else that of the terminal f; 0 if neither is known.
+// screenColumns returns the number of columns that COLUMNS gives, at most 1000, else that of the terminal f; 0 if neither is known.
 func screenColumns(f *os.File) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, 1000)

@@ -147,7 +147,8 @@ func joinPrinted(printed, err error) error {
 	return err
 }
 
-// parseSince reads a time: "today", "yesterday", a duration before now ("12h", "7d") or a date. "" is the zero time.
+// parseSince reads a time: "today", "yesterday", a duration before now ("12h", "7d") or a date, with or without a time of day. "" is the zero
+// time, all else an error about --since.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

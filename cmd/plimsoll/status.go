@@ -81,7 +81,7 @@ reads the configuration.`,
 	return cmd
 }
 
-// readClient reads what a client writes to standard input. From a terminal it reads nothing.
+// readClient reads what a client writes to standard input; see [watch.ReadClient]. From a terminal or another device it reads nothing.
 func readClient(in io.Reader) watch.Client {
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
@@ -252,7 +252,7 @@ func windowOf(s watch.Glance) string {
 	return fmt.Sprintf("window %d %% of %s", percent(s.WindowTokens, s.WindowLimit), shortTokens(s.WindowLimit))
 }
 
-// shortTokens writes a number of tokens short.
+// shortTokens writes a number of tokens short, as 999, 12k (rounded down), 1.5M or 2M.
 func shortTokens(n int64) string {
 	switch {
 	case n < 1000:

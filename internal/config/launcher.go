@@ -61,8 +61,8 @@ func launcherName(base string) string {
 	return name
 }
 
-// skipOptions skips the options at the front of args, until the first other word or "--", and returns the words after them. withValue lists
-// the options that take a value, with blanks between. values are the values of those that are also in want, in order.
+// skipOptions skips the options at the front of args, and returns in rest the first other word with all after it, or what follows "--". withValue
+// lists the options that take a value, with blanks between. values are the values of those that are also in want, in order.
 func skipOptions(args []string, withValue, want string) (values, rest []string) {
 	valued, wanted := " "+withValue+" ", " "+want+" "
 	for len(args) > 0 {

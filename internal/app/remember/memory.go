@@ -219,7 +219,8 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	return learnStanding(ctx, store, records, added.IDs)
 }
 
-// reportLosses writes losses to the journal when they begin, and again whenever there are ten times as many. It warns the user once.
+// reportLosses writes losses to the journal when they begin, and again whenever there are ten times as many. Of writes that failed it warns the
+// user once, if the memory could be opened.
 func (p *Plane) reportLosses(s capture.QueueStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -224,7 +224,7 @@ func (k keeper) Keep(e proxy.Excerpt) {
 	k.queue.Put(int64(len(e.Body)), func() []memory.Record { return k.episodes(&e) })
 }
 
-// episodes returns the records to keep of an excerpt of a conversation.
+// episodes returns the records to keep of an excerpt of a conversation, none if it cannot be parsed.
 func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	r, err := wire.Parse(e.Dialect, e.Body)
 	if err != nil || len(r.Messages) != len(e.Places) {

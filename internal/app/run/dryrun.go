@@ -62,7 +62,7 @@ type WindowDecision struct {
 	Upstreams []string `json:"upstreams,omitempty"` // base URLs
 }
 
-// words says in words whether there is a proxy and why not; "" if there is nothing to say.
+// words tells what the proxy is for and where it sends to, or why there is none; "" if neither is known.
 func (w WindowDecision) words() string {
 	switch {
 	case w.Proxy:

@@ -132,7 +132,7 @@ func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetStat
 	return state
 }
 
-// words returns sentences on the fleet: whether it answers, and the runs that it does not know of.
+// words tells whether the fleet answers, and how many runs here it does not know of.
 func (s *FleetState) words() string {
 	said := fmt.Sprintf("The fleet at %s answers: nats-server %s, %s, its history is kept %s.", s.URL, s.Server, limit.Count(s.Servers, "server"), limit.Count(s.Replicas, "time"))
 	if s.Why != "" {

@@ -29,7 +29,7 @@ type MCPDecision struct {
 // offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, where the memory is on.
 const offeredMemory = "plimsoll-memory"
 
-// words says in words whether there is a gateway and why not; "" if there is nothing to say.
+// words tells which servers get the gateway, or why none does; "" if neither is known.
 func (d MCPDecision) words() string {
 	switch {
 	case len(d.Wrapped) > 0:

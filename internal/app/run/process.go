@@ -111,7 +111,8 @@ func (x *process) admit(ctx context.Context) error {
 	return x.checkNesting()
 }
 
-// noteLessRoom warns when the run starts with a smaller reservation than it is expected to need, because no more memory is available.
+// noteLessRoom warns when the run starts with a smaller reservation than it is expected to need, because no more memory is available; not within
+// another run, or if it was forced.
 func (x *process) noteLessRoom(t admission.Terms) {
 	e := x.decision.Estimate
 	if x.decision.Reservation <= t.Estimate || x.nested || x.claim.Forced() {

@@ -190,7 +190,8 @@ func readOverview(ctx context.Context, m *memories.Memory) (memoryOverview, erro
 	return out, nil
 }
 
-// fingerprint returns a text that changes when a file of the memory or of the profile changes.
+// fingerprint returns a text that changes with the names, sizes and times of the files of the memory and of the profile; "" if the state directory
+// is not known.
 func (r *remembered) fingerprint() string {
 	dir, err := r.source.core.Dirs.State()
 	if err != nil {

@@ -36,7 +36,7 @@ func pages(s source) []dashboard.Page {
 	return list
 }
 
-// mcpPage returns the page with MCP servers and tools by the size of all their results so far.
+// mcpPage returns the page with MCP servers and tools by the size of all their results so far. It is always there.
 func mcpPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("mcp", "MCP", func(context.Context) ([]*dashboard.Table, error) {
 		t := &dashboard.Table{Title: "Tools by size", Empty: "No MCP server was called yet: plimsoll mcp -- SERVER", Columns: []dashboard.Column{

@@ -284,7 +284,8 @@ func (c *claude) planVertex() {
 	c.apply([]Variable{{Name: variable, Value: c.through("vertex", "vertex", address, origin)}})
 }
 
-// planBedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead.
+// planBedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead, and without credentials to
+// sign them anew there is no proxy.
 func (c *claude) planBedrock() {
 	const variable = "ANTHROPIC_BEDROCK_BASE_URL"
 	signed := c.get(bearerKey) == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))

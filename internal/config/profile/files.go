@@ -94,7 +94,8 @@ func decodeJSON(text []byte, v any) error {
 	return nil
 }
 
-// plainJSON returns JSON as editors write it without comments, commas before a closing bracket, and the byte order mark. Strings stay as they are.
+// plainJSON takes comments, commas before a closing bracket and the byte order mark out of JSON as editors write it. Strings stay as they are;
+// what follows a comment without an end is dropped.
 func plainJSON(text []byte) []byte {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, len(text))

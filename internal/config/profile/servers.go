@@ -101,9 +101,9 @@ var errMember = errors.New("an object was expected")
 // maxNesting bounds how deep setMember descends into objects.
 const maxNesting = 32
 
-// setMember returns a JSON object with the member at path set to a string; objects on the way that are missing are made. Everything else stays as
-// it is, also the order: in settings of some tools the last of several matching rules decides. It is an error if a value on the way is not an
-// object.
+// setMember returns a JSON object with the member at path, which is not empty, set to a string; objects on the way that are missing are made.
+// Everything else stays as it is, also the order: in settings of some tools the last of several matching rules decides. It is an error if a value
+// on the way is not an object, or path is longer than maxNesting.
 func setMember(object []byte, path []string, value string) ([]byte, error) {
 	if len(path) > maxNesting {
 		return nil, errMember
