@@ -122,7 +122,7 @@ func firstLine(s string) string {
 	return clipped(s)
 }
 
-// shortArguments returns arguments in one line of bounded length.
+// shortArguments returns arguments in one line of bounded length; "" for an empty object.
 func shortArguments(s string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(s)) == nil {

@@ -41,8 +41,8 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-// printDoctor writes a table of what each layer holds, the reasons of those that do not work, the notes, and what is kept on disk. Only the reasons and notes are
-// wrapped to width.
+// printDoctor writes a table of what each layer holds, the reasons of those that do not work, the notes, and what is kept on disk. Only the
+// reasons and notes are wrapped to width.
 func printDoctor(out io.Writer, d run.Doctor, width int) error {
 	var t table
 	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")

@@ -102,7 +102,7 @@ func (s *simulatorFlags) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, with commas between: latency=200ms cut=100000 status=401 half-started=1 html silent expired")
 }
 
-// toOptions returns the simulator that the flags ask for; nil if they ask for none.
+// toOptions returns the simulator that the flags ask for; nil if they ask for none. --faults alone is an error.
 func (s *simulatorFlags) toOptions(cmd *cobra.Command) (*mcp.SimulatorOptions, error) {
 	if !cmd.Flags().Changed("simulator") {
 		if s.faults != "" {

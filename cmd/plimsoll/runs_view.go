@@ -159,7 +159,7 @@ func memoryLine(r *watch.Run) string {
 	return text
 }
 
-// processesLine tells which processes held the memory when there was most of it; "" for a single one.
+// processesLine tells which processes held the memory when there was most of it; "" for a single one, or if that is not known.
 func processesLine(r *watch.Run) string {
 	if r.ByProcess == nil {
 		return ""

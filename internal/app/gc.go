@@ -217,7 +217,8 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 // temporaryAge is the least age of a half-written file that is removed: a write takes milliseconds.
 const temporaryAge = 10 * time.Minute
 
-// removeTemporaries removes files of the history that a killed writer left half-written.
+// removeTemporaries removes files of the history that a killed writer left half-written, once they are as old as temporaryAge. With DryRun it only
+// lists them.
 func (c *Collection) removeTemporaries(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
@@ -285,7 +286,8 @@ func (c *Collection) compactMemory(ctx context.Context, a *core.Core) error {
 // demoAge is the least age of a demo's directory that is removed; a demo lasts less than a minute.
 const demoAge = time.Hour
 
-// removeDemos removes directories of demos that were killed. It looks only at this user's own, since TMPDIR belongs to all.
+// removeDemos removes directories of demos that were killed, once they are as old as demoAge; with DryRun it only lists them. It looks only at
+// this user's own, since TMPDIR belongs to all.
 func (c *Collection) removeDemos() error {
 	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"))
 	if err != nil {

@@ -111,9 +111,9 @@ func stat(c *core.Core, s usage.Summary, from string, host sizing.Host) (Stat, e
 	return row, nil
 }
 
-// StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
-// given. Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several words (make test) keeps
-// to one use of a generic tool.
+// StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be given.
+// Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several
+// words (make test) keeps to one use of a generic tool.
 func StatsOf(ctx context.Context, c *core.Core, o StatsOptions, command ...string) ([]Stat, run.Prediction, error) {
 	next, err := run.Predict(c, command...)
 	if err != nil {
@@ -279,7 +279,8 @@ func Forgettable(ctx context.Context, c *core.Core, o StatsOptions) ([]Forgotten
 	return list, err
 }
 
-// Forget removes the histories that [Forgettable] listed and returns those it removed; what a run has added in between goes with them.
+// Forget removes the histories that [Forgettable] listed and returns those it removed, also with an error; what a run has added in between goes
+// with them.
 func Forget(ctx context.Context, c *core.Core, list []Forgotten) ([]Forgotten, error) {
 	histories, err := histories(c)
 	if err != nil {

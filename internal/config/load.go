@@ -284,8 +284,8 @@ func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 	return ""
 }
 
-// isPlanted reports whether another user may have put a file into dir: everybody can write there, and the file belongs neither to this user
-// nor to root.
+// isPlanted reports whether another user may have put a file into dir: everybody can write there, and the file belongs neither to this user nor to
+// root, or its owner is not known. On Windows, and if dir cannot be looked at, it returns false.
 func isPlanted(dir string, file fs.FileInfo) bool {
 	parent, err := os.Stat(dir)
 	if err != nil || runtime.GOOS == "windows" || parent.Mode().Perm()&0o002 == 0 {

@@ -162,7 +162,7 @@ func (k *Key) shown() string {
 // commentWidth is the column at which comments of the generated file wrap.
 const commentWidth = 96
 
-// writeComment writes a text as comment lines of at most commentWidth bytes.
+// writeComment writes a text as comment lines of at most commentWidth bytes, or of one longer word.
 func writeComment(b *strings.Builder, text string) {
 	line := "#"
 	for word := range strings.FieldsSeq(text) {

@@ -144,8 +144,8 @@ var watchKeys = []*Key{
 	},
 }
 
-// budgetKeys are the keys of [budget], which bounds what all runs and the daemon spend. A project's file may only make it tighter, for the runs in that
-// project.
+// budgetKeys are the keys of [budget], which bounds what all runs and the daemon spend. A project's file may only make it tighter, for the runs in
+// that project.
 var budgetKeys = []*Key{
 	budgetKey("day", "20", "US dollars that all runs may spend in a day of local time; 0 means no bound.", func(b *BudgetSettings) *float64 { return &b.Day }),
 	budgetKey("month", "300", "The same in a month.", func(b *BudgetSettings) *float64 { return &b.Month }),

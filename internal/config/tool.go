@@ -178,7 +178,7 @@ func (t *tracer) scriptTool(file string, via []string) (string, bool) {
 	return "", false
 }
 
-// find returns the path of the file that a command names, as exec would find it; "" if there is none.
+// find returns the path of the file that a command names, as exec would find it, but not in relative directories of PATH; "" if there is none.
 func (t *tracer) find(command string) string {
 	if strings.ContainsRune(command, filepath.Separator) || strings.Contains(command, "/") {
 		if !filepath.IsAbs(command) {

@@ -108,7 +108,7 @@ func (k *Key) parseNotify(w written) (any, error) {
 	return noticeWay(words, fix)
 }
 
-// noticeWay returns the words as a [NoticeWay], or a *misfit if they are not a valid one.
+// noticeWay returns the words, of which there is at least one, as a [NoticeWay], or a *misfit if they are not a valid one.
 func noticeWay(words []string, fix string) (any, error) {
 	program := words[0]
 	switch {

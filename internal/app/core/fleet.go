@@ -72,7 +72,8 @@ func hostID(dir string) (string, error) {
 	}
 }
 
-// AnnounceHost tells the other hosts of this one and of the run of this process, nil for a daemon, until end is called. Without a fleet it does nothing.
+// AnnounceHost tells the other hosts of this one and of the run of this process, nil for a daemon, until end is called. Without a fleet it does
+// nothing.
 func (c *Core) AnnounceHost(s config.Settings, own *hosts.Own) (end func()) {
 	f, key, err := c.JoinFleet(s)
 	if f == nil && err == nil {

@@ -80,8 +80,8 @@ func (r *RunRecord) End(err error) {
 	r.notices.Close()
 }
 
-// InsideRun returns the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who decides what
-// an agent may do asks [Core.Fence].
+// InsideRun returns the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who
+// decides what an agent may do asks [Core.Fence].
 func InsideRun() string {
 	if id := os.Getenv(sandbox.CookieName); admission.ValidID(id) {
 		return id

@@ -57,7 +57,7 @@ type Report struct {
 	scenes int // that were to be played
 }
 
-// OK reports whether every scene ended as it should.
+// OK reports whether every scene was played and ended as it should.
 func (r Report) OK() bool {
 	for _, s := range r.Scenes {
 		if !s.OK {

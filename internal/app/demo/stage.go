@@ -223,7 +223,8 @@ func (s *stage) clear() error {
 	return os.RemoveAll(s.dir)
 }
 
-// withoutUserSettings returns environ without the variables that name real servers, keys, or the user's configuration.
+// withoutUserSettings returns environ without the variables that begin as those of Plimsoll, OpenAI, Anthropic and Argo CD do, and some that name
+// a model or its limits. Keys of other providers stay.
 func withoutUserSettings(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")

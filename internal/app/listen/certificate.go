@@ -75,7 +75,7 @@ func (c *certificateFiles) load(there [2]os.FileInfo) error {
 	return nil
 }
 
-// stat returns what the file system says of both files; nil for a file that does not exist.
+// stat returns what the file system says of both files; nil for a file that cannot be looked at.
 func (c *certificateFiles) stat() (there [2]os.FileInfo) {
 	for i, name := range []string{c.chain, c.key} {
 		if info, err := os.Stat(name); err == nil {

@@ -185,8 +185,8 @@ func simulatorOf(s config.MCPSettings) *SimulatorOptions {
 	return &SimulatorOptions{Size: s.ArgoCDSimulator}
 }
 
-// KnowsArgoCD reports whether an Argo CD is configured, a simulated one too, or named by the ARGOCD_ variables or the argocd command's configuration. It returns
-// true also if the configuration is invalid, so that its error is seen when it is used.
+// KnowsArgoCD reports whether an Argo CD is configured, a simulated one too, or named by the ARGOCD_ variables or the argocd command's
+// configuration. It returns true also if the configuration is invalid, so that its error is seen when it is used.
 func KnowsArgoCD(app *core.Core) bool {
 	if instances, err := app.Config.ArgoCD(); err != nil || len(instances) > 0 {
 		return true

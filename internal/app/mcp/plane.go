@@ -102,7 +102,7 @@ func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	}
 }
 
-// Open opens the tools plane. It starts no server.
+// Open opens the tools plane. It starts no server. Without a directory for results, or without a ledger, it warns and goes on.
 func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err error) {
 	p = &Plane{app: app, Settings: s, Journal: o.Journal}
 	defer func() {

@@ -161,7 +161,8 @@ func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
 	return m.Pins()
 }
 
-// EditText opens a text in the user's editor, in a private file that is removed afterwards, and returns the edited text.
+// EditText opens a text in the user's editor, in a private file that is removed afterwards, and returns the edited text. One larger than
+// memory.MaxNote is an error.
 func EditText(ctx context.Context, text string) (string, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-memory-")
 	if err != nil {

@@ -41,8 +41,8 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	return p, err
 }
 
-// PredictJob returns the same with the settings in force, for a run here, or on another machine, of which nothing is known. tool names the tool; "" goes
-// by the command.
+// PredictJob returns the same with the settings in force, for a run here, or on another machine, of which nothing is known. tool names the tool;
+// "" goes by the command.
 func PredictJob(c *core.Core, here bool, tool string, command []string) (Prediction, config.Settings, error) {
 	if here {
 		return predict(c, hostNow(), tool, command)

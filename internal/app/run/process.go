@@ -366,8 +366,8 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store nor a limit of an idle time: it
-// publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for more memory on to fulfil, in a
+// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store nor a fleet nor a limit of an idle time:
+// it publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for a higher limit on to fulfil, in a
 // goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
 	claim, store, own := x.claim, x.report.store, x.report.own

@@ -75,7 +75,7 @@ func (s *speaker) warn(text string) {
 	}
 }
 
-// alert prints a warning once, under --quiet too.
+// alert prints a warning once, under --quiet too. Once maxSaid texts were said, further ones are printed each time.
 func (s *speaker) alert(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

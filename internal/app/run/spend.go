@@ -68,7 +68,7 @@ func (x *process) checkUnmetered(choice windowChoice, why string) error {
 	return nil
 }
 
-// knownAnswers returns what earlier runs of the tool tell of its answers.
+// knownAnswers returns what the last fewRuns runs of the tool, in this project or else in any, tell of its answers. It is never nil.
 func (x *process) knownAnswers() *spend.Answers {
 	answers := &spend.Answers{}
 	if x.history == nil {

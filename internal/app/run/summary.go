@@ -99,7 +99,7 @@ func inOneLine(r journal.Report, next string) string {
 	return text + "; " + next
 }
 
-// memoryRow returns the peak, drawn as a bar against the limit.
+// memoryRow returns the peak, drawn as a bar against the limit if there is one.
 func memoryRow(r journal.Report) string {
 	peak := limit.Bytes(r.PeakBytes).Human()
 	if !r.PeakExact {

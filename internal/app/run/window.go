@@ -194,7 +194,8 @@ func (x *process) privateFolder(run string) (string, error) {
 	return filepath.Join(dir, "files"), nil
 }
 
-// writePrivate writes files that only this user may read, makes their folders, and removes them at the end of the run.
+// writePrivate writes files that only this user may read, and makes their folders. At the end of the run it removes the folder above theirs with
+// all that is in it.
 func (x *process) writePrivate(files []profile.File) error {
 	for _, f := range files {
 		folder := filepath.Dir(f.Path)

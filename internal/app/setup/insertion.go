@@ -70,8 +70,8 @@ func hookText(base []byte, lines string) (at int, text string) {
 	return len(base), text
 }
 
-// withoutMarked returns a file's content without the marks and the text between them. It finds a text that is not in the record any more, as
-// after the state directory was lost.
+// withoutMarked returns a file's content without the first pair of marks and the text between them; without a pair, the content as it is. It finds
+// a text that is not in the record any more, as after the state directory was lost.
 func withoutMarked(content []byte) []byte {
 	before, rest, ok := bytes.Cut(content, []byte(openMark))
 	_, after, closed := bytes.Cut(rest, []byte(closeMark))

@@ -64,7 +64,7 @@ func resultSizes(dir string) (map[string]limit.Bytes, error) {
 	return sizes, err
 }
 
-// emptyCuts removes all that was cut from conversations.
+// emptyCuts removes all that was cut from conversations, or with dry only lists it.
 func emptyCuts(dir string, dry bool) (items []Item, err error) {
 	store, err := checkpoint.Open(checkpoint.Options{Dir: dir})
 	if err != nil {

@@ -109,7 +109,8 @@ func Check(ctx context.Context, o Options) (Found, error) {
 	return f, nil
 }
 
-// parseRelease takes the version and the page out of an answer of the releases API.
+// parseRelease takes the version and the page out of an answer of the releases API. A page that is not https is left out; an answer without a
+// version, or larger than MaxBody, is an error.
 func parseRelease(text []byte) (Found, error) {
 	if len(text) > MaxBody {
 		return Found{}, fmt.Errorf("its answer is larger than %d MiB", MaxBody>>20)

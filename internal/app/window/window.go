@@ -154,8 +154,8 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	return plane, nil
 }
 
-// targetOf returns the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
-// switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
+// targetOf returns the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the
+// default: a repository must not be able to switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
 func targetOf(s config.Settings, trigger float64) float64 {
 	project := s.Source("window.target").Origin == config.OriginProject || s.Source("window.trigger").Origin == config.OriginProject
 	if s.Window.Target >= trigger && project {

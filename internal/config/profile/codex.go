@@ -159,8 +159,8 @@ func (c *codex) readProject() {
 	}
 }
 
-// readCodex reads Codex's configuration files, from the weakest to the strongest, and, of an adapter, its variables. A file that cannot be
-// understood refuses the proxy.
+// readCodex reads Codex's configuration files, from the weakest to the strongest, and over them its flags -c or, of an adapter, its variables. A
+// file that cannot be understood refuses the proxy.
 func readCodex(w *planner) *codex {
 	c := &codex{planner: w, dir: codexFolder(w.agentHome()), config: map[string]any{}, overrides: map[string]flag{}}
 	names := []string{"/etc/codex/config.toml"}

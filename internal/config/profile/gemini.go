@@ -251,7 +251,8 @@ func within(base, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// readFile takes over from a settings file what it sets: trust in folders, the kind of login, and addresses.
+// readFile takes over from a settings file what it sets, over what was read before: trust in folders, the kind of login, addresses, and whether it
+// names providers of models. A missing file sets nothing.
 func (s *geminiSettings) readFile(name string) {
 	var v geminiFile
 	if name == "" || !s.tryJSON(name, &v) {

@@ -52,7 +52,8 @@ func merge(base, over map[string]any, depth int) {
 	}
 }
 
-// assign sets the value of a dotted key, given in parts, and makes the tables on the way.
+// assign sets the value of a dotted key, given in parts, and makes the tables on the way. A key of maxNesting parts or more sets only its first
+// part.
 func assign(table map[string]any, path []string, value any) {
 	for len(path) > 1 && len(path) < maxNesting {
 		next, ok := table[path[0]].(map[string]any)

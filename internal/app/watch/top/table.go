@@ -364,7 +364,8 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, how often the agent repeated itself, and what it has spent when that was all; mostly "".
+// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, how often the agent repeated
+// itself, and what it has spent when that was all; mostly "".
 func (r *Row) note(now time.Time) string {
 	var parts []string
 	if r.State == Stale {
