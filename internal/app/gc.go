@@ -143,7 +143,8 @@ func (c *Collection) sweepClaims(ctx context.Context, ledger *admission.Ledger) 
 // settling is the time for which an empty group must stay empty: a run that starts or ends right now is through with that in milliseconds.
 const settling = time.Second
 
-// removeOrphans removes groups for which there is no claim.
+// removeOrphans removes groups for which there is no claim, or with DryRun lists them. It leaves alone those of runs that live under another state
+// directory, and lists as kept those that must stay.
 func (c *Collection) removeOrphans(ctx context.Context, ledger *admission.Ledger) error {
 	list, err := findOrphans(ctx, ledger)
 	if err != nil || len(list) == 0 {

@@ -164,7 +164,8 @@ func SignalOf(err error) int {
 	return 0
 }
 
-// Offers returns the real things in the environment that the demo could use, as the flags that would make it.
+// Offers returns the real things in the environment that the demo could use: a model as --model takes it, and the address of an Argo CD with its
+// token; "" for what is not there.
 func Offers(getenv func(string) string) (model, argocd string) {
 	model = agents.ModelOfKey(getenv)
 	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {

@@ -116,7 +116,7 @@ func memoryRow(r journal.Report) string {
 	return row
 }
 
-// gauge draws a bar of ten cells, filled up to share (0 to 1).
+// gauge draws a bar of ten cells, filled up to share; below 0 it is empty, above 1 full.
 func gauge(share float64) string {
 	const cells = 10
 	full := min(cells, max(0, int(share*cells+0.5)))

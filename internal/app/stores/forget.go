@@ -99,7 +99,7 @@ func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err
 	return true, f.Sync()
 }
 
-// forgetJobs overwrites the words in the records, reports and output of submitted jobs.
+// forgetJobs overwrites the words in the records, reports and output of submitted jobs, or with dry lists the jobs that hold them.
 func forgetJobs(ctx context.Context, dir string, match memory.Match, dry bool) ([]memory.Place, error) {
 	words := match.Finder()
 	ids, err := jobs.NewStore(filepath.Dir(dir)).Forget(ctx, func(path string, dry bool) (bool, error) { return overwriteWords(path, words, dry) }, dry)

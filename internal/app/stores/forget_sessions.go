@@ -24,7 +24,7 @@ const (
 	sessionWait = 3 * time.Second
 )
 
-// forgetTasks removes the tasks of an agent over A2A that hold the words.
+// forgetTasks removes the tasks of an agent over A2A that hold the words, or with dry lists them.
 func forgetTasks(_ context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	names, err := tasklog.Forget(dir, match.Finder().In, dry)
 	for _, name := range names {

@@ -90,7 +90,7 @@ func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	return l, nil
 }
 
-// Close ends what is done in the background.
+// Close ends what is done in the background and waits for it. On nil it does nothing.
 func (l *Logs) Close() {
 	if l != nil {
 		l.end()
