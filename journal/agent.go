@@ -2,9 +2,8 @@ package journal
 
 import "time"
 
-// The events of the agent plane. Sizes are in bytes. Agent is the name that an agent was
-// given, Tool that of a tool as the model knows it; both are cut at 64 bytes. No words of a
-// question, an answer or a result go into an event.
+// The events of the agent plane. Sizes are in bytes. Agent is the name that an agent was given, Tool that of a tool as the model knows it; both
+// are cut at 64 bytes. No words of a question, an answer or a result go into an event.
 type (
 	// AgentQueryStarted records that a query began to run.
 	AgentQueryStarted struct {
@@ -110,8 +109,7 @@ func (AgentRoom) Kind() string         { return "agent.room" }
 func (AgentRetry) Kind() string        { return "agent.retry" }
 func (AgentForgot) Kind() string       { return "agent.forgot" }
 
-// The events of the store of conversations. No word of a conversation, and no id of a
-// session, goes into an event.
+// The events of the store of conversations. No word of a conversation, and no id of a session, goes into an event.
 type (
 	// AgentSessionsEvicted records that conversations were removed to stay within a bound:
 	// "count", "bytes" or "age". Damaged files that were set aside count too.

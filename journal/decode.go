@@ -18,7 +18,7 @@ type Unknown struct {
 // Kind implements [Event].
 func (u Unknown) Kind() string { return u.Name }
 
-// MarshalJSON writes the event as it came.
+// MarshalJSON writes the event as it came; null if its record had none.
 func (u Unknown) MarshalJSON() ([]byte, error) {
 	if len(u.Body) == 0 {
 		return []byte("null"), nil
@@ -121,8 +121,8 @@ var known = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
-// UnmarshalJSON reads what [Record.MarshalJSON] has written. An event of an unknown kind becomes [Unknown]. It is an error if a field of an
-// event has a wrong type.
+// UnmarshalJSON reads what [Record.MarshalJSON] has written. An event of an unknown kind becomes [Unknown], and a missing one the zero value of
+// its kind. A record without a kind, and a field of a wrong type, are errors; the record is then not to be used.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	if r.readWritten(text) {
 		return nil
@@ -156,7 +156,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 }
 
 // readWritten reads a record in exactly the form that [Record.MarshalJSON] writes, without going over the bytes of the event three times, as
-// encoding/json does for an object within an object. It returns false, which is no error, for any other form.
+// encoding/json does for an object within an object. For any other form, an unknown kind or an event that does not fit it returns false, which is
+// no error, and leaves r as it was.
 func (r *Record) readWritten(text []byte) bool {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"seq":`))
 	if !ok {

@@ -11,9 +11,8 @@ import (
 	"unsafe"
 )
 
-// Event is something that happened, as a struct of plain values. Kind is a constant,
-// dotted name, plane first ("process.child_killed"); it keys the counters and is
-// written beside the event in JSON.
+// Event is something that happened, as a struct of plain values. Kind is a constant, dotted name, plane first ("process.child_killed"); it keys
+// the counters and is written beside the event in JSON.
 type Event interface {
 	Kind() string
 }
@@ -38,8 +37,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	}{r.Seq, r.Time, r.Event.Kind(), r.Event})
 }
 
-// Observer is called with every record, in order, one at a time, before Append
-// returns. It must be quick and must not call the journal.
+// Observer is called with every record, in order, one at a time, before Append returns. It must be quick and must not call the journal.
 type Observer interface {
 	Observe(Record)
 }
@@ -74,14 +72,15 @@ type Journal struct {
 	observers []Observer
 }
 
+// New returns an empty journal.
 func New(o Options) *Journal {
 	o.MaxRecords = cmp.Or(max(o.MaxRecords, 0), DefaultMaxRecords)
 	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
 	return &Journal{opts: o, counts: map[string]uint64{}, observers: o.Observers}
 }
 
-// Append records e and returns its sequence number. An event larger than the whole
-// ring is observed and counted, and dropped from the ring at once.
+// Append records e and returns its sequence number, the first being 1. Observers have seen it by then. An event larger than the whole ring is
+// observed and counted, and dropped at once, with all that the ring held.
 func (j *Journal) Append(e Event) uint64 {
 	size := sizeOf(e)
 	j.mu.Lock()
@@ -120,6 +119,7 @@ func (j *Journal) push(rec Record, size int) {
 	j.bytes += size
 }
 
+// dropOldest drops a record of the ring, which must not be empty. The caller holds the lock.
 func (j *Journal) dropOldest() {
 	j.bytes -= j.sizes[j.head]
 	j.records[j.head] = Record{}
@@ -128,8 +128,7 @@ func (j *Journal) dropOldest() {
 	j.dropped++
 }
 
-// Since yields the kept records with a sequence number above seq, oldest first, as
-// they were when the iteration began.
+// Since yields the kept records with a sequence number above seq, oldest first, as they were when the iteration began.
 func (j *Journal) Since(seq uint64) iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		j.mu.Lock()
@@ -148,14 +147,14 @@ func (j *Journal) Since(seq uint64) iter.Seq[Record] {
 	}
 }
 
-// Counts returns how many events of each kind were ever appended.
+// Counts returns how many events of each kind have been appended since New, including those that have left the ring.
 func (j *Journal) Counts() map[string]uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return maps.Clone(j.counts)
 }
 
-// Dropped returns how many records have left the ring to keep it within its bounds.
+// Dropped returns how many records have left the ring to keep it within its bounds, or never were in it because they are too large.
 func (j *Journal) Dropped() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()

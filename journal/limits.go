@@ -55,7 +55,8 @@ func (LimitUsed) Kind() string { return "process.limit_used" }
 // maxLimits bounds the limits of a report; there are about ten kinds.
 const maxLimits = 32
 
-// setLimit sets the row of a limit, or adds it, if there are fewer than maxLimits. What was used of a limit stays if it is raised.
+// setLimit replaces the row of a limit, or adds one if there are fewer than maxLimits, else l is dropped. If l.Used is 0, what was used before
+// stays; what was reached is forgotten.
 func (p *Report) setLimit(l Limit) {
 	if i := p.limit(l.Name); i >= 0 {
 		if l.Used == 0 { // it was raised
@@ -67,24 +68,26 @@ func (p *Report) setLimit(l Limit) {
 	}
 }
 
+// limit returns the index of the row of a limit, -1 if there is none.
 func (p *Report) limit(name string) int {
 	return slices.IndexFunc(p.Limits, func(l Limit) bool { return l.Name == name })
 }
 
-// reachLimit records the strongest line that was reached.
+// reachLimit records the line that was reached, unless the hard one was before. A limit without a row is ignored, as in the two functions below.
 func (p *Report) reachLimit(name, line string) {
 	if i := p.limit(name); i >= 0 && p.Limits[i].Reached != LineHard {
 		p.Limits[i].Reached = line
 	}
 }
 
-// didAtLimit records what was done, unless it is less than what was done before.
+// didAtLimit records what was done at a line, unless a stronger line was reached.
 func (p *Report) didAtLimit(e LimitReached) {
 	if i := p.limit(e.Name); i >= 0 && e.Did != "" && p.Limits[i].Reached == e.Line {
 		p.Limits[i].Did = e.Did
 	}
 }
 
+// useLimit records what was used, unless more was used before.
 func (p *Report) useLimit(e LimitUsed) {
 	if i := p.limit(e.Name); i >= 0 {
 		p.Limits[i].Used = max(p.Limits[i].Used, e.Used)

@@ -12,8 +12,7 @@ const ReportSchema = 1
 // Outcome is the way in which a run ended.
 type Outcome string
 
-// The outcomes of a run. OutcomeOOM is only used when the command itself died of memory;
-// a killed child is counted in KilledChildren instead.
+// The outcomes of a run. OutcomeOOM is only used when the command itself died of memory; a killed child is counted in KilledChildren instead.
 const (
 	OutcomeOK        Outcome = "ok"
 	OutcomeFailed    Outcome = "failed"
@@ -106,9 +105,8 @@ type Process struct {
 	Fate  string `json:"fate,omitempty"`
 }
 
-// Window holds the work of the window plane for the run. PeakTokens and LimitTokens are of the
-// request that filled its window the most; TokensIn and TokensOut are the provider's own
-// numbers where it gave them, else the estimates.
+// Window holds the work of the window plane for the run. PeakTokens and LimitTokens are of the request that filled its window the most; TokensIn
+// and TokensOut are the provider's own numbers where it gave them, else the estimates.
 type Window struct {
 	Proxy              bool   `json:"proxy"`              // requests went through the proxy
 	NoProxy            string `json:"no_proxy,omitempty"` // why they did not
@@ -204,14 +202,14 @@ type MCP struct {
 // maxListed bounds the process lists and warnings of a report; the counters go on.
 const maxListed = 100
 
-// Reporter folds records into a [Report]. It is an [Observer]; Report may be called at
-// any time, from any goroutine.
+// Reporter folds records into a [Report]. It is an [Observer]; Report may be called at any time, from any goroutine.
 type Reporter struct {
 	mu     sync.Mutex
 	report Report
 }
 
-// NewReporter starts from what is known before the run: tool, project, command, estimate.
+// NewReporter starts from what is known before the run: tool, project, command, estimate, limits. Killed children, leftovers and orphans start
+// empty.
 func NewReporter(start Report) *Reporter {
 	start.Schema = ReportSchema
 	if start.Command == nil {

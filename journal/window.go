@@ -2,10 +2,9 @@ package journal
 
 import "time"
 
-// The events of the window plane. Counts of tokens are the best estimate unless the field
-// says otherwise; sizes are in bytes. A conversation is named by the first 12 hexadecimal
-// digits of the digest it is stored under. Request numbers the requests to models of one proxy
-// from 1, so that what belongs to one can be found among those of others; 0: not known.
+// The events of the window plane. Counts of tokens are the best estimate unless the field says otherwise; sizes are in bytes. A conversation is
+// named by the first 12 hexadecimal digits of the digest it is stored under. Request numbers the requests to models of one proxy from 1, so that
+// what belongs to one can be found among those of others; 0: not known.
 type (
 	// WindowRequest records that one model request was read and is about to be forwarded.
 	WindowRequest struct {

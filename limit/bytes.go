@@ -23,10 +23,9 @@ const (
 // ErrSize is wrapped by every error of [ParseBytes].
 var ErrSize = errors.New("not a size")
 
-// ParseBytes reads a size: a number, with or without a decimal point, followed by
-// nothing, B, K, M, G or T in either case, optionally with B or iB after it ("512M",
-// "1.5GiB", "1048576"). All units are binary. A fraction must come to at least one
-// byte; what is beyond 2^63-1 is an error and never wraps.
+// ParseBytes reads a size: a number, with or without a decimal point, followed by nothing, B, K, M, G or T in either case, optionally with B, i or
+// iB after it ("512M", "1.5 GiB", "1048576"). Blanks around it and before the unit do not matter. All units are binary. A fraction above 0 must
+// come to at least one byte; what is beyond 2^63-1 is an error and never wraps.
 func ParseBytes(s string) (Bytes, error) {
 	text := strings.TrimSpace(s)
 	fail := func(why string) (Bytes, error) {
@@ -93,8 +92,7 @@ func unitOf(suffix string) (Bytes, bool) {
 	return 0, false
 }
 
-// String writes b exactly, with the largest unit that divides it, so that
-// ParseBytes(b.String()) == b for every b that is not negative.
+// String writes b exactly, with the largest unit that divides it, so that ParseBytes(b.String()) == b for every b that is not negative.
 func (b Bytes) String() string {
 	for _, u := range []struct {
 		size Bytes
@@ -144,6 +142,7 @@ func Count[N int | int64 | uint64](n N, noun string) string {
 	return fmt.Sprint(n, " ", noun)
 }
 
+// pluralOf returns the regular plural of an English noun: -ies, -es or -s.
 func pluralOf(noun string) string {
 	stem, y := strings.CutSuffix(noun, "y")
 	switch {
@@ -155,7 +154,8 @@ func pluralOf(noun string) string {
 	return noun + "s"
 }
 
-// Dollars writes an amount of money as people read it: in cents, or with two digits where it is less.
+// Dollars writes an amount of money as people read it: in cents, or with two significant digits if it is more than nothing and less than half a
+// cent.
 func Dollars(usd float64) string {
 	if usd > 0 && usd < 0.005 {
 		return fmt.Sprintf("$%.2g", usd)

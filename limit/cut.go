@@ -5,14 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Cut shortens text to at most about maxBytes: its head, what marker says, and its tail.
-// The head gets two thirds, because a result opens with what it is and ends with how it went.
+// Cut shortens text to at most about maxBytes: its head, what marker says, and its tail. The head gets two thirds, because a result opens with
+// what it is and ends with how it went.
 //
-// marker is given the number of bytes taken out and must not get longer for a smaller
-// number. No rune is split: text that was valid UTF-8 stays valid, and where a line ends
-// near a cut the cut is made there. The result is never longer than text, also when both
-// are written as JSON strings: where what would be taken out is not at least twice as
-// long as the marker (a line end takes two bytes in JSON), text comes back as it is. So the
+// marker is given the number of bytes taken out and must not get longer for a smaller number. No rune is split: text that was valid UTF-8 stays
+// valid, and where a line ends near a cut the cut is made there. The result is never longer than text, also when both are written as JSON strings:
+// where what would be taken out is not at least twice as long as the marker (a line end takes two bytes in JSON), text comes back as it is. So the
 // result is longer than maxBytes only for such a text, or where the marker alone is.
 func Cut(text string, maxBytes int, marker func(cut int) string) string {
 	if len(text) <= maxBytes {
@@ -28,8 +26,7 @@ func Cut(text string, maxBytes int, marker func(cut int) string) string {
 	return text[:head] + note + text[tail:]
 }
 
-// Clip returns the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none
-// are "\uFFFD".
+// Clip returns the beginning of text, at most maxBytes of it, as valid UTF-8: no rune is split, and bytes that are none are "\uFFFD".
 func Clip(text string, maxBytes int) string {
 	if len(text) > maxBytes {
 		text = text[:Boundary(text, max(0, maxBytes))]
@@ -44,7 +41,8 @@ func Clip(text string, maxBytes int) string {
 // Ellipsis ends a text that [Short] has cut.
 const Ellipsis = "…"
 
-// Short returns text as people are shown it: [Clip], and where something was left out it ends with [Ellipsis], within maxBytes.
+// Short returns text as people are shown it: [Clip], and if text was longer than maxBytes the result ends with [Ellipsis], within maxBytes but for
+// the ellipsis itself.
 func Short(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return Clip(text, maxBytes)
@@ -64,7 +62,7 @@ func ClipRunes(text string, maxRunes int) string {
 	return text
 }
 
-// ShortRunes works like [Short] for a width: at most maxRunes characters, the ellipsis among them.
+// ShortRunes works like [Short] for a width: at most maxRunes characters, the ellipsis among them, which is there even if maxRunes is 0.
 func ShortRunes(text string, maxRunes int) string {
 	if len(ClipRunes(text, maxRunes)) == len(text) {
 		return text
@@ -72,8 +70,8 @@ func ShortRunes(text string, maxRunes int) string {
 	return ClipRunes(text, maxRunes-1) + Ellipsis
 }
 
-// Boundary returns the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8
-// it goes back over at most four.
+// Boundary returns the largest offset of at most i at which text can be cut: not inside a rune. Of bytes that are no UTF-8 it goes back over at
+// most four. An i outside of text comes back as it is.
 func Boundary[T ~string | ~[]byte](text T, i int) int {
 	for back := 0; back < utf8.UTFMax && i > 0 && i < len(text) && !utf8.RuneStart(text[i]); back++ {
 		i--
@@ -102,7 +100,7 @@ func lineEnd(text string, i int) int {
 	return i
 }
 
-// lineStart returns the first line end shortly after i; i if there is none that is near.
+// lineStart returns the offset of the first line end at i or shortly after it; i if there is none that is near.
 func lineStart(text string, i int) int {
 	for at := i; at < i+(len(text)-i)/slack; at++ {
 		if text[at] == '\n' {

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newAgentCommand returns the command agent with the commands that serve, list and define agents and keep their conversations.
 func newAgentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
@@ -28,6 +29,7 @@ func newAgentCommand() *cobra.Command {
 	return cmd
 }
 
+// newAgentServeCommand returns the command agent serve, which serves the agents named, or all there are, over A2A until it is stopped.
 func newAgentServeCommand() *cobra.Command {
 	var o agents.ServeOptions
 	var events bool
@@ -68,6 +70,7 @@ plimsoll serve does the same beside its gateways.`,
 	return cmd
 }
 
+// newAgentListCommand returns the command agent list, which lists the agents with their models and tools.
 func newAgentListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -129,6 +132,7 @@ func shortPath(text string, most int) string {
 	return limit.Ellipsis + string(runes[len(runes)-most+1:])
 }
 
+// newAgentSessionsCommand returns the command agent sessions, which lists the conversations that are kept, or removes one.
 func newAgentSessionsCommand() *cobra.Command {
 	var remove string
 	var asJSON bool
@@ -168,6 +172,7 @@ func newAgentSessionsCommand() *cobra.Command {
 	return cmd
 }
 
+// newAgentInitCommand returns the command agent init, which adds an agent to the configuration file.
 func newAgentInitCommand() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{

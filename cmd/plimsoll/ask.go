@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newAskCommand returns the command ask, which puts one question to an agent and prints the answer.
 func newAskCommand() *cobra.Command {
 	var o agents.AskOptions
 	var asJSON, events bool
@@ -105,7 +106,7 @@ func askAndPrint(cmd *cobra.Command, a *core.Core, o agents.AskOptions, asJSON, 
 	return nil
 }
 
-// agentFlags adds the flags that say which agent and which model are meant.
+// agentFlags adds --model and --base-url, and --agent to the command ask, which does not name its agent otherwise.
 func agentFlags(cmd *cobra.Command, o *agents.AgentOptions) {
 	f := cmd.Flags()
 	if f.Lookup("agent") == nil && cmd.Name() == "ask" {
@@ -148,7 +149,8 @@ func completeAgents(cmd *cobra.Command, _ []string, typed string) ([]string, cob
 // maxQuestion bounds a question from standard input; the agent has a bound of its own (1 MiB).
 const maxQuestion = 2 << 20
 
-// readQuestion returns the question in the arguments, with standard input in the place of "-". More than maxQuestion bytes are an error.
+// readQuestion returns the question in the arguments, with standard input in the place of "-". There, maxQuestion bytes or more are an error;
+// arguments have no bound here.
 func readQuestion(args []string, in io.Reader) (string, error) {
 	var words []string
 	for _, a := range args {
@@ -168,6 +170,7 @@ func readQuestion(args []string, in io.Reader) (string, error) {
 	return strings.TrimSpace(strings.Join(words, " ")), nil
 }
 
+// newChatCommand returns the command chat, which talks with an agent on the terminal.
 func newChatCommand() *cobra.Command {
 	var o agents.ChatOptions
 	cmd := &cobra.Command{

@@ -14,8 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// askView shows a question being answered: the answer on standard output, what happens
-// meanwhile on standard error, for a person.
+// askView shows a question being answered: the answer on standard output, what happens meanwhile on standard error, for a person.
 type askView struct {
 	out, err io.Writer
 	// live is true when pieces of the answer are shown as they come; else the answer is printed at
@@ -25,10 +24,13 @@ type askView struct {
 	shown        int  // bytes of this step's text
 }
 
+// newAskView returns a view that writes the answer to out and notes to err. With live the text is shown as it comes; without person the notes are
+// left out.
 func newAskView(out, err io.Writer, live, person bool) *askView {
 	return &askView{out: plainWriter(out), err: plainWriter(err), live: live, person: person}
 }
 
+// begin notes who is asked of which model: for a person, and for the stand-in for a model always.
 func (v *askView) begin(who agents.AskedAgent) {
 	if who.Standin {
 		fmt.Fprintf(v.err, "plimsoll: %s is asked of %s: it goes by keywords\n", who.Agent, who.Model)
@@ -52,6 +54,7 @@ func (v *askView) Note(format string, args ...any) {
 	fmt.Fprintln(v.err, text)
 }
 
+// Close ends the line of a text that is being shown, if there is one. The view can be used on.
 func (v *askView) Close() {
 	if v.open {
 		fmt.Fprintln(v.out)
@@ -113,12 +116,13 @@ func resultNote(e agents.Event) string {
 	return text
 }
 
+// firstLine returns the first line that is not empty, of at most 160 characters.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return clipped(s)
 }
 
-// shortArguments returns arguments in one line of bounded length.
+// shortArguments returns arguments in one line of bounded length; "" for an empty object.
 func shortArguments(s string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(s)) == nil {
@@ -141,7 +145,7 @@ func (v *askView) showEnd(r agents.AskReport) error {
 	return nil
 }
 
-// Show prints the answer, unless its text was shown as it came, and the reason if there is none.
+// Show prints the answer, unless its text was shown as it came, and then the reason if there is none or it did not come to its end.
 func (v *askView) Show(r agents.AskReport) error {
 	v.Close()
 	if !v.live && r.Answer != "" {

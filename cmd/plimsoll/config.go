@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newConfigCommand returns the command config with the commands that write, show, explain and check the configuration.
 func newConfigCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -26,7 +27,7 @@ func newConfigCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// newConfigInitCommand opens no App: a broken file is a reason to write a fresh one.
+// newConfigInitCommand returns the command config init, which opens no App: a broken file is a reason to write a fresh one.
 func newConfigInitCommand() *cobra.Command {
 	var force, project bool
 	cmd := &cobra.Command{
@@ -53,6 +54,7 @@ func newConfigInitCommand() *cobra.Command {
 	return cmd
 }
 
+// newConfigShowCommand returns the command config show, which prints every value in force and its source.
 func newConfigShowCommand(open opener) *cobra.Command {
 	var asJSON bool
 	var tool string
@@ -99,6 +101,7 @@ func newConfigShowCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newConfigExplainCommand returns the command config explain, which tells where one value comes from, or what a table holds.
 func newConfigExplainCommand(open opener) *cobra.Command {
 	var asJSON bool
 	var tool string
@@ -186,7 +189,8 @@ func printTable(cmd *cobra.Command, t config.TableExplanation, asJSON bool, err 
 	return err
 }
 
-// newConfigCheckCommand opens no App, because that fails where a check is wanted most.
+// newConfigCheckCommand returns the command config check, which opens no App, because that fails where a check is wanted most. Problems of the
+// project file that are only warnings elsewhere end it with status 1.
 func newConfigCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [FILE...]",
@@ -244,8 +248,8 @@ func newConfigCheckCommand() *cobra.Command {
 	}
 }
 
-// checkFailed prints problems as they are, one per line, and ends with status 1: a check
-// that finds something has not failed itself.
+// checkFailed prints the problems of a *config.Error as they are, one per line, and returns status 1: a check that finds something has not failed
+// itself. Any other error is returned as it is, and nothing is printed.
 func checkFailed(w io.Writer, err error) error {
 	if _, ok := errors.AsType[*config.Error](err); !ok {
 		return err
@@ -254,6 +258,7 @@ func checkFailed(w io.Writer, err error) error {
 	return &exitError{1}
 }
 
+// writeConfigWarnings writes a line for each warning, after "plimsoll: warning:".
 func writeConfigWarnings(w io.Writer, warnings []config.Problem) {
 	for _, p := range warnings {
 		fmt.Fprintf(wrapped(plainWriter(w), os.Stderr), "plimsoll: warning: %s\n", p)

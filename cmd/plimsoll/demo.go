@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/run"
 )
 
+// newDemoCommand returns the command demo, which shows what Plimsoll does without a key or a network.
 func newDemoCommand() *cobra.Command {
 	cmd := demoCommand(demo.Options{}, &cobra.Command{
 		Use:   "demo",

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/stores"
 )
 
+// newDoctorCommand returns the command doctor, which tries what this machine can enforce and prints it.
 func newDoctorCommand(open opener) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -40,8 +41,8 @@ func newDoctorCommand(open opener) *cobra.Command {
 
 var inOneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-// printDoctor writes a table of what each layer holds, the reasons of those that do not work, the notes, and what is kept on disk. Only the reasons and notes are
-// wrapped to width.
+// printDoctor writes a table of what each layer holds, the reasons of those that do not work, the notes, and what is kept on disk. Only the
+// reasons and notes are wrapped to width.
 func printDoctor(out io.Writer, d run.Doctor, width int) error {
 	var t table
 	t.row("LAYER", "WORKS", "MEMORY", "SWAP", "PIDS", "CPU", "CPUS")
@@ -86,6 +87,7 @@ func printStores(w io.Writer, sizes []stores.Size, width int) error {
 
 func printJSON(w io.Writer, v any) error { return app.WriteJSON(w, v, "  ") }
 
+// newGCCommand returns the command gc, which removes what killed runs have left behind.
 func newGCCommand(open opener) *cobra.Command {
 	var o app.GCOptions
 	var asJSON bool
@@ -145,8 +147,8 @@ func printCollection(out io.Writer, c app.Collection) error {
 	return w.Flush()
 }
 
-// firstName returns the first of the control groups of a run, which lie in one hierarchy each
-// under cgroup v1; --json has them all.
+// firstName returns the first of the control groups of a run, which lie in one hierarchy each under cgroup v1, and how many more there are. --json
+// has them all.
 func firstName(name string) string {
 	first, rest, _ := strings.Cut(name, ", /")
 	if rest != "" {

@@ -143,6 +143,7 @@ func flagName(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
+// flagUsage returns the usage of a flag, with its default unless that is a zero value.
 func flagUsage(f *pflag.Flag) string {
 	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" && f.DefValue != "[]" {
 		return f.Usage + " (" + f.DefValue + ")"

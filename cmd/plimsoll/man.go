@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newManCommand prints the manual page: one level of commands, the flags of run, and what is the same for all of them.
+// newManCommand returns the command man, which prints the manual page: one level of commands, the flags of run, and what is the same for all of
+// them.
 func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man",

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newMCPCommand returns the command mcp, the gateway in front of an MCP server, with the MCP servers that Plimsoll has itself.
 func newMCPCommand() *cobra.Command {
 	var o mcp.MCPOptions
 	served := servedFlags{o: &o}
@@ -123,6 +124,7 @@ func (s *servedFlags) openServed(cmd *cobra.Command, flags []config.Flag) (*core
 	return a, nil
 }
 
+// newMCPWrapCommand returns the command mcp wrap, which puts the gateway in front of the servers in a client's file.
 func newMCPWrapCommand() *cobra.Command {
 	var o mcp.WrapOptions
 	var asJSON bool
@@ -194,6 +196,7 @@ func printWrap(w io.Writer, r mcp.WrapResult, undo bool, width int) error {
 	return nil
 }
 
+// newMCPMemoryCommand returns the command mcp memory, the MCP server of the memory.
 func newMCPMemoryCommand() *cobra.Command {
 	var o mcp.MemoryOptions
 	served := servedFlags{o: &o.MCPOptions}
@@ -226,6 +229,7 @@ It writes into the namespace of the project of the working directory, and finds 
 	return cmd
 }
 
+// newMCPRunsCommand returns the command mcp runs, the MCP server by which an agent learns of its limits and of earlier runs.
 func newMCPRunsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "runs",

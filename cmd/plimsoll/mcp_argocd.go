@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newMCPArgoCDCommand returns the command mcp argocd, the MCP server of Argo CD, or of a simulated one.
 func newMCPArgoCDCommand() *cobra.Command {
 	var o mcp.ArgoCDOptions
 	var sim simulatorFlags
@@ -93,6 +94,7 @@ type simulatorFlags struct{ size, faults string }
 // asDefault is the value of --simulator without one.
 const asDefault = "819,236,287,13"
 
+// addFlags adds --simulator, which needs no value, and --faults.
 func (s *simulatorFlags) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.size, "simulator", "", "serve a simulated Argo CD with APPS,PROJECTS,APPSETS,CLUSTERS objects")
@@ -100,7 +102,7 @@ func (s *simulatorFlags) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.faults, "faults", "", "what goes wrong in the simulated Argo CD, with commas between: latency=200ms cut=100000 status=401 half-started=1 html silent expired")
 }
 
-// toOptions returns the simulator that the flags ask for; nil if they ask for none.
+// toOptions returns the simulator that the flags ask for; nil if they ask for none. --faults alone is an error.
 func (s *simulatorFlags) toOptions(cmd *cobra.Command) (*mcp.SimulatorOptions, error) {
 	if !cmd.Flags().Changed("simulator") {
 		if s.faults != "" {
@@ -111,6 +113,7 @@ func (s *simulatorFlags) toOptions(cmd *cobra.Command) (*mcp.SimulatorOptions, e
 	return &mcp.SimulatorOptions{Size: s.size, Faults: s.faults}, nil
 }
 
+// printArgoCDTools writes the tools of the server for Argo CD, whether each writes, and its arguments.
 func printArgoCDTools(out io.Writer, asJSON bool) error {
 	tools, err := mcp.ArgoCDTools()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newMemoryCommand returns the command memory with the commands about what is remembered.
 func newMemoryCommand(open opener) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
@@ -104,6 +105,7 @@ func (f *memoryFilter) toQuery(now time.Time) (q memories.Query, err error) {
 	return q, nil
 }
 
+// newMemorySearchCommand returns the command memory search, which finds records by words.
 func newMemorySearchCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var asJSON bool
@@ -158,6 +160,7 @@ func newMemorySearchCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newMemoryListCommand returns the command memory list, which lists records, the newest first.
 func newMemoryListCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var asJSON bool
@@ -206,6 +209,7 @@ func newMemoryListCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newMemoryShowCommand returns the command memory show, which prints one record whole.
 func newMemoryShowCommand(open opener) *cobra.Command {
 	var around int
 	var asJSON bool
@@ -229,6 +233,7 @@ func newMemoryShowCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newMemoryWhyCommand returns the command memory why, which tells where a record comes from and where it went.
 func newMemoryWhyCommand(open opener) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -244,6 +249,7 @@ func newMemoryWhyCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newMemoryAddCommand returns the command memory add, which notes a text down.
 func newMemoryAddCommand(open opener) *cobra.Command {
 	var namespace string
 	var asJSON bool
@@ -296,6 +302,7 @@ func completeMemory(open opener) cobra.CompletionFunc {
 // person reports whether somebody is there to be asked.
 func person() bool { return term.IsTerminal(int(os.Stdin.Fd())) && stderrIsTerminal() }
 
+// newMemoryLearnCommand returns the command memory learn, which has a model draw facts from what was said.
 func newMemoryLearnCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var o agents.LearnOptions

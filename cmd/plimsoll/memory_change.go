@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newMemoryEditCommand returns the command memory edit, which changes the pinned profile or a note.
 func newMemoryEditCommand(open opener) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
@@ -61,6 +62,7 @@ What was said in a conversation is kept as it was said.`,
 	return cmd
 }
 
+// newMemoryPinCommand returns the command memory pin, which lists or adds standing instructions.
 func newMemoryPinCommand(open opener) *cobra.Command {
 	var remove string
 	var confirm, yes, asJSON bool
@@ -182,6 +184,7 @@ func saysYes(cmd *cobra.Command) bool {
 	return answer == "y" || answer == "Y" || answer == "yes"
 }
 
+// newMemoryExportCommand returns the command memory export, which writes what is remembered into a file.
 func newMemoryExportCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var format string
@@ -233,6 +236,7 @@ func newMemoryExportCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newMemoryImportCommand returns the command memory import, which adds what another program has remembered.
 func newMemoryImportCommand(open opener) *cobra.Command {
 	var o memories.ImportOptions
 	var asJSON bool
@@ -283,6 +287,7 @@ func printImported(out io.Writer, name string, i memories.Imported) error {
 	return err
 }
 
+// newMemoryStatsCommand returns the command memory stats, which tells how much is remembered.
 func newMemoryStatsCommand(open opener) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -297,6 +302,7 @@ func newMemoryStatsCommand(open opener) *cobra.Command {
 	return cmd
 }
 
+// newMemoryGCCommand returns the command memory gc, which removes from the disk what counts no longer.
 func newMemoryGCCommand(open opener) *cobra.Command {
 	var asJSON, dryRun bool
 	cmd := &cobra.Command{

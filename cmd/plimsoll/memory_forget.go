@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newMemoryForgetCommand returns the command memory forget, which removes records and what derives from them.
 func newMemoryForgetCommand(open opener) *cobra.Command {
 	var f memoryFilter
 	var o memories.Forgetting
@@ -121,8 +122,7 @@ func printWouldForget(cmd *cobra.Command, m *memories.Memory, list []memories.Re
 	return joinPrinted(printed, err)
 }
 
-// printPlaces lists where the words were, by store, at most 10 of each; would stands before what is done to each. places is sorted by
-// store.
+// printPlaces lists where the words were, by store, at most 10 of each; would stands before what is done to each. places is sorted by store.
 func printPlaces(out io.Writer, places []memories.Place, would string) {
 	const shown = 10
 	for len(places) > 0 {

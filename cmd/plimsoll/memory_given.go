@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/memories"
 )
 
+// newMemoryGivenCommand returns the command memory given, which tells what was given to whom and why.
 func newMemoryGivenCommand(open opener) *cobra.Command {
 	var to memories.Recipient
 	var prompt, namespace string
@@ -100,6 +101,7 @@ func printWouldGive(out io.Writer, w memories.WouldGive) error {
 	return nil
 }
 
+// newMemoryNotCommand returns the command memory not, which takes records back, or lists those taken back.
 func newMemoryNotCommand(open opener) *cobra.Command {
 	var undo, asJSON bool
 	cmd := &cobra.Command{

@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newModelsCommand returns the command models, which lists the windows of models and their sources.
 func newModelsCommand(open opener) *cobra.Command {
 	var provider, refresh string
 	var asJSON, reset bool

@@ -23,6 +23,7 @@ func plainWriter(w io.Writer) io.Writer {
 	return app.NewPlainWriter(w)
 }
 
+// unwrapWriter returns the writer beneath a *app.PlainWriter, which lets escapes pass; any other w as it is.
 func unwrapWriter(w io.Writer) io.Writer {
 	if p, ok := w.(*app.PlainWriter); ok {
 		return p.Unwrap()
@@ -30,7 +31,7 @@ func unwrapWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// screenColumns returns the number of columns that COLUMNS gives, else that of the terminal f; 0 if neither is known.
+// screenColumns returns the number of columns that COLUMNS gives, at most 1000, else that of the terminal f; 0 if neither is known.
 func screenColumns(f *os.File) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(n, 1000)
@@ -148,13 +149,14 @@ func (o *standardOutput) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
+// note keeps the first error of a write.
 func (o *standardOutput) note(err error) {
 	if err != nil {
 		o.failure.CompareAndSwap(nil, &err)
 	}
 }
 
-// check returns the error of a command that ended with err.
+// check returns err, or for nil the error that not all of the output was written, if a write failed.
 func (o *standardOutput) check(err error) error {
 	if failure := o.failure.Load(); err == nil && failure != nil {
 		return fmt.Errorf("not all of the output was written: %w", *failure)

@@ -15,6 +15,8 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newRaiseCommand returns the command raise, which gives a living run higher limits. With several it stops at the first that cannot be raised;
+// those before it stay raised.
 func newRaiseCommand(open opener) *cobra.Command {
 	var asJSON bool
 	o := raiseFlags{spent: map[string]*string{"tokens": new(string), "cost": new(string), "quota": new(string)}}
@@ -92,7 +94,7 @@ type raiseFlags struct {
 	spent map[string]*string
 }
 
-// toRaises returns the limits that the flags ask for: at least one.
+// toRaises returns the limits that the flags ask for, memory first. None is an error.
 func (o *raiseFlags) toRaises(cmd *cobra.Command) (raises []run.RaiseOptions, err error) {
 	if o.memory != "" {
 		to, err := limit.ParseBytes(o.memory)

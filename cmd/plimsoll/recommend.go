@@ -17,6 +17,7 @@ import (
 // recommendFormats are the values of --format.
 var recommendFormats = []string{"text", "json", "patch"}
 
+// newRecommendCommand returns the command recommend, which compares what a cluster's agents ask for with what they need.
 func newRecommendCommand(open opener) *cobra.Command {
 	o := submit.RecommendOptions{On: "kubernetes"}
 	format, asJSON := recommendFormats[0], false
@@ -71,6 +72,7 @@ With --format patch it prints what to change, for kubectl and Kustomize. It chan
 	return cmd
 }
 
+// printRecommendations writes a table of what is asked for and what was learned, "-" where there is none, or a sentence without any.
 func printRecommendations(w io.Writer, all []submit.Recommendation) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing in this namespace runs plimsoll run -- COMMAND, or names its tool in the annotation plimsoll.dev/tool.")

@@ -16,22 +16,19 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
-// opener loads the configuration for a command that needs it; version and completion do
-// not, and work with a broken one.
+// opener loads the configuration for a command that needs it; version and completion do not, and work with a broken one.
 type opener func(cmd *cobra.Command) (*core.Core, error)
 
 // exitFailed is Plimsoll's own failure, kept apart from every status of a command.
 const exitFailed = 125
 
-// exitError ends the program with a status without a message: what there is to say has
-// been said.
+// exitError ends the program with a status without a message: what there is to say has been said.
 type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// newRootCommand returns the root command with its subcommands. args are the arguments of this process, nil for all subcommands. If args
-// begins with run, only that command is made: the others, with all their flags, are a tenth of the memory that a supervisor takes until it
-// waits.
+// newRootCommand returns the root command with its subcommands. args are the arguments of this process, nil for all subcommands. If args begins
+// with run, only that command is made: the others, with all their flags, are a tenth of the memory that a supervisor takes until it waits.
 func newRootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "plimsoll",

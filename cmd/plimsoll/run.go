@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newRunCommand returns the command run, which runs a command inside its limits.
 func newRunCommand() *cobra.Command {
 	var o run.Options
 	cmd := &cobra.Command{

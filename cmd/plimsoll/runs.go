@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newRunsCommand returns the command runs, which lists runs or tells of one.
 func newRunsCommand(open opener) *cobra.Command {
 	o := runsFlags{most: 50}
 	cmd := &cobra.Command{
@@ -77,7 +78,7 @@ func newRunsCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// completeRuns returns what completes the ID of a run.
+// completeRuns returns "last" and the IDs of the newest 50 runs, each with a tab and words about it; of runs that cannot be listed only "last".
 func completeRuns(a *core.Core) []string {
 	list, _ := watch.List(a, watch.Filter{})
 	ids := []string{"last\tthe newest"}
@@ -146,7 +147,8 @@ func joinPrinted(printed, err error) error {
 	return err
 }
 
-// parseSince reads a time: "today", "yesterday", a duration before now ("12h", "7d") or a date. "" is the zero time.
+// parseSince reads a time: "today", "yesterday", a duration before now ("12h", "7d") or a date, with or without a time of day. "" is the zero
+// time, all else an error about --since.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -172,7 +174,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("--since %s is neither a duration nor a date; write 90m, 12h, 7d, yesterday or 2026-11-24", app.Printable(text))
 }
 
-// printRuns writes one line for each run, and a second where there is a reason.
+// printRuns writes one line for each of the first most runs of list, of all for 0, then the reason of the first if it has one and how many were
+// left out.
 func printRuns(out io.Writer, list []watch.Entry, most int, now time.Time) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "no runs are kept that match; every plimsoll run, ask, mcp and serve leaves one")
@@ -229,7 +232,7 @@ func formatTime(at, now time.Time) string {
 	return at.Format("Jan 02 15:04")
 }
 
-// formatSince writes when something began: the time of day and how long that is ago.
+// formatSince writes when something began: the time of day and how long that is ago, after 24 hours the date and time alone.
 func formatSince(since, now time.Time) string {
 	d := max(0, now.Sub(since)).Round(time.Second)
 	if d >= 24*time.Hour {
@@ -298,8 +301,8 @@ func orDash(text string) string {
 	return text
 }
 
-// showCuts lists what was cut from conversations: all of it, or of one conversation or run. If of is the beginning of the ID of a cut, that
-// is printed whole: the messages that were changed, summarised or dropped, as they were before.
+// showCuts lists what was cut from conversations: all of it, or of one conversation or run. If of is the beginning of the ID of a cut and nothing
+// else is found, that is printed whole: the messages that were changed, summarised or dropped, as they were before.
 func showCuts(cmd *cobra.Command, a *core.Core, of string, asJSON bool) error {
 	entries, err := watch.Cuts(a, of)
 	if err != nil {
@@ -315,7 +318,7 @@ func showCuts(cmd *cobra.Command, a *core.Core, of string, asJSON bool) error {
 	return printCuts(plainWriter(out), entries)
 }
 
-// completeCuts offers the IDs of cuts.
+// completeCuts returns the IDs of all cuts, each with a tab and the model; none if they cannot be listed.
 func completeCuts(a *core.Core) []string {
 	entries, _ := watch.Cuts(a, "")
 	var ids []string

@@ -144,6 +144,7 @@ func admissionRows(row func(string, string, ...any), r *watch.Run) {
 	}
 }
 
+// memoryLine returns the peak of the memory with its limit, over time, and while the run lives what it takes now.
 func memoryLine(r *watch.Run) string {
 	text := limit.Bytes(r.PeakBytes).Human() + " peak"
 	if r.LimitBytes > 0 {
@@ -158,7 +159,7 @@ func memoryLine(r *watch.Run) string {
 	return text
 }
 
-// processesLine tells which processes held the memory when there was most of it; "" for a single one.
+// processesLine tells which processes held the memory when there was most of it; "" for a single one, or if that is not known.
 func processesLine(r *watch.Run) string {
 	if r.ByProcess == nil {
 		return ""
@@ -174,6 +175,7 @@ func processesLine(r *watch.Run) string {
 	return strings.Join(parts, ", ")
 }
 
+// windowLine returns the peak of the window with its limit, over time, the requests and the model.
 func windowLine(r *watch.Run) string {
 	tokens, most := r.PeakWindow()
 	text := limit.Tokens(tokens) + " tokens peak"

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newServeCommand returns the command serve, the daemon with the gateways and the agents.
 func newServeCommand() *cobra.Command {
 	var o daemon.Options
 	var address, mode string
@@ -73,6 +74,7 @@ it in place of --listen, and reads credentials: docs/systemd.md.`,
 // exitUnhealthy is the status of plimsoll health without a good answer: 1, as a HEALTHCHECK of a container has it.
 const exitUnhealthy = 1
 
+// newHealthCommand returns the command health, which asks plimsoll serve whether it takes requests.
 func newHealthCommand() *cobra.Command {
 	o := container.HealthOptions{Timeout: container.HealthTimeout}
 	cmd := &cobra.Command{
@@ -110,6 +112,7 @@ func newHealthCommand() *cobra.Command {
 	return cmd
 }
 
+// newCopyToCommand returns the command copy-to, which puts a copy of this program into a directory.
 func newCopyToCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "copy-to DIRECTORY",

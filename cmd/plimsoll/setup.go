@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/shellenv"
 )
 
+// newSetupCommand returns the command setup, which sets up agents, servers and editors in a few questions.
 func newSetupCommand() *cobra.Command {
 	var o setup.Options
 	var undo, asJSON bool

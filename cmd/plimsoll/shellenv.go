@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/shellenv"
 )
 
+// newShellenvCommand returns the command shellenv, which prints the functions that a shell evaluates.
 func newShellenvCommand() *cobra.Command {
 	var o shellenv.Options
 	cmd := &cobra.Command{

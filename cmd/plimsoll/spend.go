@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newSpendCommand returns the command spend, which shows what runs have read, written and cost.
 func newSpendCommand(open opener) *cobra.Command {
 	o := watch.SpendOptions{By: "day"}
 	var asJSON bool

@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newStatsCommand returns the command stats, which shows what runs took and the next will be given.
 func newStatsCommand(open opener) *cobra.Command {
 	o := statsFlags{format: "text"}
 	cmd := &cobra.Command{
@@ -185,7 +186,7 @@ func printNext(w io.Writer, p run.Prediction) error {
 	return err
 }
 
-// printStats writes the history of a tool, or of every tool for "".
+// printStats writes the history of a tool, or of every tool for "". Of stats without a recorded run there is no row.
 func printStats(w io.Writer, tool string, stats []app.Stat) error {
 	size := func(n int64) string {
 		if n == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
+// newStatsExportCommand returns the command stats export, which writes what runs took into a file.
 func newStatsExportCommand(open opener) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -53,6 +54,7 @@ history already.`,
 	return cmd
 }
 
+// newStatsImportCommand returns the command stats import, which adds what runs took on other hosts.
 func newStatsImportCommand(open opener) *cobra.Command {
 	var asJSON, dryRun bool
 	cmd := &cobra.Command{

@@ -20,6 +20,7 @@ import (
 // statusMemory is the heap, in bytes, from which the collector runs all the same. A glance at a file of 4 MiB takes 3 MiB.
 const statusMemory = 64 << 20
 
+// newStatusCommand returns the command status, which shows in a line what a run uses.
 func newStatusCommand() *cobra.Command {
 	var line, prompt, asJSON bool
 	var colour string
@@ -80,7 +81,7 @@ reads the configuration.`,
 	return cmd
 }
 
-// readClient reads what a client writes to standard input. From a terminal it reads nothing.
+// readClient reads what a client writes to standard input; see [watch.ReadClient]. From a terminal or another device it reads nothing.
 func readClient(in io.Reader) watch.Client {
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
@@ -173,7 +174,7 @@ func stateWords(s watch.Glance, now time.Time) string {
 	return watch.StateWords(s.State) + " for " + formatDuration(now.Sub(s.StateSince))
 }
 
-// badEndPercent makes an end that was no good one stand out.
+// badEndPercent returns criticalPercent, so that the end stands out, and 0 for ok, failed and signalled.
 func badEndPercent(s watch.Glance) int64 {
 	if s.State == "ok" || s.State == "failed" || s.State == "signalled" {
 		return 0
@@ -251,7 +252,7 @@ func windowOf(s watch.Glance) string {
 	return fmt.Sprintf("window %d %% of %s", percent(s.WindowTokens, s.WindowLimit), shortTokens(s.WindowLimit))
 }
 
-// shortTokens writes a number of tokens short.
+// shortTokens writes a number of tokens short, as 999, 12k (rounded down), 1.5M or 2M.
 func shortTokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -262,7 +263,7 @@ func shortTokens(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1fM", float64(n)/1e6), ".0M", "M", 1)
 }
 
-// percent returns 0 without a limit.
+// percent returns n in percent of most, rounded down; 0 without a limit.
 func percent(n, most int64) int64 {
 	if most <= 0 {
 		return 0

@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newSubmitCommand returns the command submit, which has a run placed by a queue, Slurm or Kubernetes.
 func newSubmitCommand() *cobra.Command {
 	var o submit.Options
 	var dryRun, asJSON bool
@@ -122,6 +123,7 @@ func printPlan(out io.Writer, p *submit.Plan) error {
 	return w.Flush()
 }
 
+// newCancelCommand returns the command cancel, which ends a job that submit has handed over.
 func newCancelCommand(open opener) *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel JOB",

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/upgrade"
 )
 
+// newVersionCommand returns the command version, which prints the version.
 func newVersionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -39,7 +40,8 @@ func newVersionCommand() *cobra.Command {
 	return cmd
 }
 
-// version returns the module's version, or the commit of a build from a checkout.
+// version returns the module's version, or the commit of a build from a checkout, with a mark if files were changed; "devel" without a commit and
+// "unknown" if the program tells nothing of its build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -81,6 +83,7 @@ func buildCommit() (commit, date string, modified bool) {
 // exitNewer is the status of plimsoll upgrade --check when a newer release is there.
 const exitNewer = 10
 
+// newUpgradeCommand returns the command upgrade, which only tells whether a newer release is there; without --check it is an error.
 func newUpgradeCommand() *cobra.Command {
 	var check, asJSON bool
 	var from string

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/config"
 )
 
+// newWatchCommand returns the command watch, which serves a page about the runs of this machine.
 func newWatchCommand() *cobra.Command {
 	var o watch.Options
 	var url bool
@@ -61,6 +62,7 @@ func newWatchCommand() *cobra.Command {
 	return cmd
 }
 
+// newTopCommand returns the command top, which shows every run on the terminal.
 func newTopCommand(open opener) *cobra.Command {
 	var o top.Options
 	var order string
@@ -122,7 +124,7 @@ func newTopCommand(open opener) *cobra.Command {
 	return cmd
 }
 
-// isScreen reports whether the terminal takes a screen that changes.
+// isScreen reports whether standard input and output are a terminal that takes a screen that changes, so one that is not "dumb".
 func isScreen() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 }
@@ -130,6 +132,7 @@ func isScreen() bool {
 // screenWidth returns the width of the terminal, or the one set in COLUMNS; 80 where neither is known.
 func screenWidth() int { return cmp.Or(screenColumns(os.Stdout), 80) }
 
+// newMetricsCommand returns the command metrics, which prints the metrics of every run.
 func newMetricsCommand(open opener) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{

@@ -65,6 +65,7 @@ func Child(argv []string) (status int, is bool) {
 	return 0, false
 }
 
+// hog takes as many MiB of memory as its one argument says, for trials of limits.
 func hog(args []string) error {
 	if len(args) != 1 {
 		return errors.New("one number of MiB is wanted")

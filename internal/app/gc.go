@@ -51,9 +51,9 @@ type Collection struct {
 	Kept    []Garbage `json:"kept"`
 }
 
-// GC removes what dead supervisors left: claims with their processes and groups, groups
-// whose claim is lost, ledgers of earlier boots, half-written files. What can't be found
-// out or removed is in the joined error or in Kept; the rest is done nevertheless.
+// GC removes what dead supervisors left: claims with their processes and groups, groups whose claim is lost, ledgers of earlier boots,
+// half-written files; and runs, jobs and records of the memory beyond their bounds. With o.Conversations or o.Results it only empties that store.
+// What can't be found out or removed is in the joined error or in Kept; the rest is done nevertheless.
 func GC(ctx context.Context, a *core.Core, o GCOptions) (Collection, error) {
 	c := Collection{DryRun: o.DryRun, Removed: []Garbage{}, Kept: []Garbage{}}
 	if o.Conversations {
@@ -115,6 +115,7 @@ func whose(h admission.Holder) string {
 	return fmt.Sprintf("%s in %s, its plimsoll (pid %d) is dead", h.Tool, h.Project, h.Owner.PID)
 }
 
+// listDeadClaims lists the claims of dead supervisors that sweepClaims would remove or keep. It changes nothing.
 func (c *Collection) listDeadClaims(ctx context.Context, ledger *admission.Ledger) error {
 	holders, err := ledger.Holders(ctx)
 	for _, h := range holders {
@@ -127,6 +128,7 @@ func (c *Collection) listDeadClaims(ctx context.Context, ledger *admission.Ledge
 	return err
 }
 
+// sweepClaims removes the claims of dead supervisors with what they left, and lists those removed and those that must stay.
 func (c *Collection) sweepClaims(ctx context.Context, ledger *admission.Ledger) error {
 	swept, err := ledger.Sweep(ctx, holder.Reap)
 	for _, h := range swept.Removed {
@@ -138,11 +140,11 @@ func (c *Collection) sweepClaims(ctx context.Context, ledger *admission.Ledger) 
 	return err
 }
 
-// settling is the time for which an empty group must stay empty: a run that starts or ends right now
-// is through with that in milliseconds.
+// settling is the time for which an empty group must stay empty: a run that starts or ends right now is through with that in milliseconds.
 const settling = time.Second
 
-// removeOrphans removes groups for which there is no claim.
+// removeOrphans removes groups for which there is no claim, or with DryRun lists them. It leaves alone those of runs that live under another state
+// directory, and lists as kept those that must stay.
 func (c *Collection) removeOrphans(ctx context.Context, ledger *admission.Ledger) error {
 	list, err := findOrphans(ctx, ledger)
 	if err != nil || len(list) == 0 {
@@ -194,6 +196,7 @@ func (c *Collection) removeOrphans(ctx context.Context, ledger *admission.Ledger
 	return nil
 }
 
+// findOrphans returns the groups that belong to no claim. If the claims cannot be read there are none, and an error.
 func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orphan, error) {
 	var failed error
 	known := map[string]bool{}
@@ -215,7 +218,8 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 // temporaryAge is the least age of a half-written file that is removed: a write takes milliseconds.
 const temporaryAge = 10 * time.Minute
 
-// removeTemporaries removes files of the history that a killed writer left half-written.
+// removeTemporaries removes files of the history that a killed writer left half-written, once they are as old as temporaryAge. With DryRun it only
+// lists them.
 func (c *Collection) removeTemporaries(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
@@ -283,7 +287,8 @@ func (c *Collection) compactMemory(ctx context.Context, a *core.Core) error {
 // demoAge is the least age of a demo's directory that is removed; a demo lasts less than a minute.
 const demoAge = time.Hour
 
-// removeDemos removes directories of demos that were killed. It looks only at this user's own, since TMPDIR belongs to all.
+// removeDemos removes directories of demos that were killed, once they are as old as demoAge; with DryRun it only lists them. It looks only at
+// this user's own, since TMPDIR belongs to all.
 func (c *Collection) removeDemos() error {
 	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"))
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/printable"
 )
 
-// PlainWriter writes text to a terminal or a file and lets nothing pass that would do something
-// to a terminal.
+// PlainWriter writes text to a terminal or a file and lets nothing pass that would do something to a terminal.
 type PlainWriter = printable.Writer
 
 // NewPlainWriter makes a writer that passes text on to w.
@@ -23,8 +22,7 @@ func PrintableText(text string) string { return printable.Text(text) }
 // Wrap breaks lines that are wider than width at words; see [printable.Wrap].
 func Wrap(text string, width int) string { return printable.Wrap(text, width, printable.Hang) }
 
-// WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts
-// it on one line.
+// WriteJSON writes v as JSON that is safe to show on a terminal, with a line end. indent "" puts it on one line.
 func WriteJSON(w io.Writer, v any, indent string) error { return printable.WriteJSON(w, v, indent) }
 
 // ErrorLines takes an error apart that several were joined to; see [printable.ErrorLines].

@@ -28,8 +28,7 @@ type StatsOptions struct {
 	All bool
 }
 
-// Stat is the history of one tool in one project, as `stats --json` prints it. Sizes are
-// bytes.
+// Stat is the history of one tool in one project, as `stats --json` prints it. Sizes are bytes.
 type Stat struct {
 	Tool string `json:"tool"`
 	// Variant names the use of a generic tool, "" for all that has none.
@@ -112,9 +111,9 @@ func stat(c *core.Core, s usage.Summary, from string, host sizing.Host) (Stat, e
 	return row, nil
 }
 
-// StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be
-// given. Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several words (make test) keeps
-// to one use of a generic tool.
+// StatsOf lists the history of a command's tool, and says what the next run of the command in the project of the working directory will be given.
+// Where o is about this project the list has a row for it, also without any history. What the fleet has seen comes last. A command of several
+// words (make test) keeps to one use of a generic tool.
 func StatsOf(ctx context.Context, c *core.Core, o StatsOptions, command ...string) ([]Stat, run.Prediction, error) {
 	next, err := run.Predict(c, command...)
 	if err != nil {
@@ -165,8 +164,8 @@ func (s *Stat) expect(next run.Prediction) {
 	s.EstimateBytes, s.Source, s.LimitBytes, s.ReservationBytes = next.EstimateBytes, next.Source, next.LimitBytes, next.ReservationBytes
 }
 
-// eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. It makes no
-// directory: who only looks leaves nothing behind.
+// eachSummary calls visit with the part of the history that o selects, and with what was imported for the same projects. If nothing is selected by
+// the working directory, that is the whole history of this host. It makes no directory: who only looks leaves nothing behind.
 func eachSummary(ctx context.Context, c *core.Core, o StatsOptions, visit func(s usage.Summary, from string) error) error {
 	histories, err := histories(c)
 	if err != nil {
@@ -242,6 +241,7 @@ func projectSummaries(c *core.Core, history *usage.History, project string) ([]u
 	return history.Project(config.ProjectOf(project).Key)
 }
 
+// projectName returns the last element of the path of a project, its key if the path is not known.
 func projectName(p usage.Project) string {
 	if p.Path == "" {
 		return p.Key
@@ -279,8 +279,8 @@ func Forgettable(ctx context.Context, c *core.Core, o StatsOptions) ([]Forgotten
 	return list, err
 }
 
-// Forget removes the histories that [Forgettable] listed and returns those it removed; what a run has
-// added in between goes with them.
+// Forget removes the histories that [Forgettable] listed and returns those it removed, also with an error; what a run has added in between goes
+// with them.
 func Forget(ctx context.Context, c *core.Core, list []Forgotten) ([]Forgotten, error) {
 	histories, err := histories(c)
 	if err != nil {

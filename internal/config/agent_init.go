@@ -37,6 +37,7 @@ func WriteAgentInit(w io.Writer, name string) error {
 	return err
 }
 
+// checkAgentName returns an error unless name can be the name of an agent as it is.
 func checkAgentName(name string) error {
 	if SafeName(name) != name || name == "" {
 		return fmt.Errorf("%s is not the name of an agent; write letters, digits, . _ and -, at most 64, a letter or digit first", quote(name))
@@ -52,9 +53,9 @@ func agentTableName(name string) string {
 	return name
 }
 
-// AddAgent adds a table for an agent at the end of a configuration file, and makes the file (0600) if there is none. The rest of the file
-// stays as it is. If the file has an agent of this name, the error wraps fs.ErrExist. A file with mistakes is an error too, because it
-// cannot be checked for the name.
+// AddAgent adds a table for an agent at the end of a configuration file, behind a symbolic link too, and makes the file (0600) and its directory
+// if there is none. The rest of the file stays as it is. If the file has an agent of this name, the error wraps fs.ErrExist. A file with mistakes
+// is an error too, because it cannot be checked for the name, and so is what is not a regular file.
 func AddAgent(path, name string) error {
 	if err := checkAgentName(name); err != nil {
 		return err

@@ -70,8 +70,8 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	}{plain(a), a.ToolTimeout.Milliseconds(), a.ModelTimeout.Milliseconds()})
 }
 
-// ReadPrompt returns the system prompt: Prompt, or the content of PromptFile now; "" if neither is set. A file of more than 64 KiB, or one
-// that is not UTF-8, is an error.
+// ReadPrompt returns the system prompt: the content of PromptFile now, without blanks around it, or if that is not set Prompt, which may be "". A
+// file that cannot be read, is not a regular file, is not UTF-8 or has more than 64 KiB is an *[Error].
 func (a Agent) ReadPrompt() (string, error) {
 	if a.PromptFile == "" {
 		return a.Prompt, nil
@@ -136,8 +136,8 @@ func isSecret(key string) bool {
 	return slices.Contains([]string{"key", "apikey", "token", "apitoken", "secret", "password", "authorization", "openaiapikey", "anthropicapikey"}, fold(key))
 }
 
-// splitAgent splits MY_AGENT_MAX_STEPS, in lower case, into the name of an agent and a key: the longest key that the text ends in. If it ends
-// in none, the part after the first _ is taken for the key, and reported as unknown.
+// splitAgent splits MY_AGENT_MAX_STEPS, in lower case, into the name of an agent, with - for _, and a key: the longest key that the text ends in.
+// If it ends in none, the part after the first _ is taken for the key, and reported as unknown.
 func splitAgent(text string) (name, key string) {
 	for _, k := range agentKeys {
 		if rest, ok := strings.CutSuffix(text, "_"+k.Name); ok && len(k.Name) > len(key) {
@@ -210,7 +210,8 @@ func (l *Loaded) Agents() ([]Agent, error) {
 	return out, probs.err()
 }
 
-// fillAgent sets the fields of an agent to the values in force and checks them against each other.
+// fillAgent sets the fields of an agent, of which Name is set already, to the values in force, and adds what contradicts itself to probs. An agent
+// argocd that names no servers and no prompt is the built-in one.
 func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 	a.sources = map[string]Source{}
 	for _, k := range agentKeys {
@@ -250,7 +251,8 @@ func (l *Loaded) fillAgent(a *Agent, probs *problems) {
 	l.checkServers(a, wrong)
 }
 
-// checkServers reports servers that the agent names and that do not exist.
+// checkServers reports servers that the agent names and that do not exist; argocd and memory always do. If the servers' own tables have mistakes
+// it reports none.
 func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 	if len(a.Servers) == 0 {
 		return
@@ -275,7 +277,7 @@ func (l *Loaded) checkServers(a *Agent, wrong func(key, what, fix string)) {
 	}
 }
 
-// explainAgent explains NAME.KEY. An agent that is not configured has the defaults.
+// explainAgent explains NAME.KEY. An agent that is not configured has the defaults; an unknown key is an error.
 func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 	i := strings.LastIndexByte(rest, '.')
 	if i < 0 || SafeName(rest[:i]) != rest[:i] {
@@ -296,6 +298,7 @@ func (l *Loaded) explainAgent(rest string) (Explanation, error) {
 	return l.valueOfAgent(name, k), nil
 }
 
+// valueOfAgent explains the value of a key for the agent with this name.
 func (l *Loaded) valueOfAgent(name string, k *Key) Explanation {
 	e := Explanation{Key: agentsTable + "." + name + "." + k.Name, Doc: k.Doc}
 	e.fill(k, l.appendCandidates(nil, k, agentAddresses(k, name)), l.cpus)

@@ -26,13 +26,13 @@ func (e *LinkError) Error() string {
 		"If you mean that place, name it: %s; or else remove the link", e.Link, e.Project, e.Target, e.Instead)
 }
 
-// Destination returns the path to write to with all symbolic links followed, the last one too. Parts that do not exist stay as they are
-// named.
+// Destination returns the path to write to with all symbolic links followed, the last one too. Parts that do not exist stay as they are named; a
+// link that leads nowhere is an error.
 //
-// Links of the user's own are followed. A link inside a project came with the project, as a repository is cloned or an archive unpacked, so
-// it may lead anywhere within the project; one that leads out of it is a *[LinkError]. That holds for relative and absolute paths alike,
-// because neither shows where its links lead. A project is the git repository that the link lies in, else the folder with a .plimsoll.toml,
-// else the working directory. The home directory and the root of the file system are not projects.
+// Links of the user's own are followed. A link inside a project came with the project, as a repository is cloned or an archive unpacked, so it may
+// lead anywhere within the project; one that leads out of it is a *[LinkError]. That holds for relative and absolute paths alike, because neither
+// shows where its links lead. A project is the git repository that the link lies in, else the folder with a .plimsoll.toml, else the working
+// directory. The home directory and the root of the file system are not projects.
 func Destination(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -90,7 +90,8 @@ func OpenFolder(file string) (root *os.Root, name string, err error) {
 	return root, filepath.Base(file), err
 }
 
-// projectAround returns the project that a directory lies in, "" if there is none. dir has no symbolic links in it.
+// projectAround returns the project that a directory lies in, "" if there is none or it is the home or root directory. dir has no symbolic links
+// in it.
 func projectAround(dir string) string {
 	project := nearestAbove(dir, ".git")
 	if project == "" {
@@ -116,6 +117,7 @@ func realPath(path string) string {
 	return path
 }
 
+// isBelow reports whether path is dir or lies below it; links are not followed.
 func isBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -66,7 +66,7 @@ func (d Dirs) State() (string, error) {
 	})
 }
 
-// Cache returns the directory for files that may be deleted at any time.
+// Cache returns the directory for files that may be deleted at any time. Its errors are those of State.
 func (d Dirs) Cache() (string, error) {
 	if dir, err := d.r.override("PLIMSOLL_CACHE_DIR"); dir != "" || err != nil {
 		return dir, err
@@ -77,7 +77,8 @@ func (d Dirs) Cache() (string, error) {
 	})
 }
 
-// ConfigFile returns the path of the user's own configuration file, whether it exists or not.
+// ConfigFile returns the path of the user's own configuration file, whether it exists or not: PLIMSOLL_CONFIG, else config.toml in the directory
+// for configuration. Without that variable and a home directory the error wraps [ErrNoHome].
 func (d Dirs) ConfigFile() (string, error) {
 	if file := d.r.getenv("PLIMSOLL_CONFIG"); file != "" {
 		return d.r.abs(file)
@@ -92,9 +93,9 @@ func (d Dirs) ConfigFile() (string, error) {
 	return filepath.Join(dir, "config.toml"), nil
 }
 
-// Runtime returns the directory for what ends with a reboot, such as the ledger of claims. All processes of a user must get the same one,
-// so a login shell and a cron job, which has no XDG_RUNTIME_DIR, both use /run/user/UID where it exists, and root always uses
-// /run/plimsoll.
+// Runtime returns the directory for what ends with a reboot, such as the ledger of claims. All processes of a user must get the same one, so on
+// Linux a login shell and a cron job, which has no XDG_RUNTIME_DIR, both use /run/user/UID where it exists, and root always uses /run/plimsoll.
+// PLIMSOLL_STATE_DIR wins over all of these: the directory is then run below it. The last resort is the temporary directory.
 func (d Dirs) Runtime() (string, error) {
 	r := d.r
 	if dir, err := r.override("PLIMSOLL_STATE_DIR"); err != nil {
@@ -129,9 +130,8 @@ func (d Dirs) EnsureState() (string, error) { return ensure(d.State()) }
 // EnsureCache creates the cache directory, mode 0700, and returns it.
 func (d Dirs) EnsureCache() (string, error) { return ensure(d.Cache()) }
 
-// EnsureRuntime creates the runtime directory, mode 0700, and returns it. Below the
-// temporary directory, where everybody may create a name first, it must be a real
-// directory of this user that nobody else can enter.
+// EnsureRuntime creates the runtime directory, mode 0700, and returns it. Below the temporary directory, where everybody may create a name first,
+// it must be a real directory of this user, and others are shut out of it.
 func (d Dirs) EnsureRuntime() (string, error) {
 	dir, err := ensure(d.Runtime())
 	if err != nil || dir != d.r.tempRuntime() {
@@ -156,8 +156,7 @@ func (d Dirs) EnsureRuntime() (string, error) {
 	return dir, nil
 }
 
-// ensure makes a directory and those above it, with mode 0700, and returns it. err is the error of finding out its name, and is returned as
-// it is.
+// ensure makes a directory and those above it, with mode 0700, and returns it. err is the error of finding out its name, and is returned as it is.
 func ensure(dir string, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -188,9 +187,8 @@ func (r resolver) override(name string) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// base returns $xdg/plimsoll, or else this system's place: places has the path elements below the home directory by system, "" for all
-// others. consequence is added to the error if there is no home. A relative XDG variable is ignored, as the XDG base directory
-// specification demands.
+// base returns $xdg/plimsoll, or else this system's place: places has the path elements below the home directory by system, "" for all others.
+// consequence is added to the error if there is no home. A relative XDG variable is ignored, as the XDG base directory specification demands.
 func (r resolver) base(xdg, consequence string, places map[string][]string) (string, error) {
 	if xdg != "" {
 		if dir := r.getenv(xdg); filepath.IsAbs(dir) {
@@ -215,7 +213,8 @@ func (r resolver) base(xdg, consequence string, places map[string][]string) (str
 	return filepath.Join(append([]string{home}, place...)...), nil
 }
 
-// homeDir returns the home directory: of the environment, else of the user database. The root directory does not count as one.
+// homeDir returns the home directory: of the environment, else of the user database, whose root directory does not count as one. The error wraps
+// [ErrNoHome].
 func (r resolver) homeDir() (string, error) {
 	name := "HOME"
 	if r.goos == "windows" {

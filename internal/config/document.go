@@ -106,6 +106,7 @@ func (d *document) addSyntaxError(err error, known []Problem) {
 	})
 }
 
+// keyParts returns the parts of the dotted key of a node, each with its offset in the text.
 func keyParts(n *unstable.Node) []part {
 	var out []part
 	for it := n.Key(); it.Next(); {
@@ -115,6 +116,7 @@ func keyParts(n *unstable.Node) []part {
 	return out
 }
 
+// dotted joins parts with dots for messages: each is clipped and none is quoted.
 func dotted(parts []part) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -160,7 +162,7 @@ var namedTables = []string{"tools", a2aTable, agentsTable, modelsTable}
 
 func isNamed(table string) bool { return slices.Contains(namedTables, table) }
 
-// readValue reads one key = value. An inline table is read like the table it stands for.
+// readValue reads one key = value. An inline table is read like the table it stands for; what is in a list of tables is passed over.
 func (d *document) readValue(table []part, n *unstable.Node) {
 	if len(table) == 1 && table[0].name == "" {
 		return
@@ -202,7 +204,8 @@ func (d *document) takesTable(path []part) bool {
 	return k != nil && k.Type != TypeToolSizes && (k.Type != TypeToolCount || path[0].name == "tools")
 }
 
-// readNode returns a copy of a value, which does not share the parser's memory. Lists within lists are empty.
+// readNode returns a copy of a value, which does not share the parser's memory. Lists within lists and inline tables are empty, and a list is cut
+// off after maxItems+1 members.
 func readNode(n *unstable.Node, depth int) written {
 	w := written{text: string(n.Data)}
 	switch n.Kind {
@@ -227,6 +230,7 @@ func readNode(n *unstable.Node, depth int) written {
 	return w
 }
 
+// sourceAt returns the line and column, in bytes from 1, of an offset in the file.
 func (d *document) sourceAt(offset int) Source {
 	line := sort.SearchInts(d.lines, offset+1)
 	return Source{Origin: d.origin, File: d.file, Line: line, Column: offset - d.lines[line-1] + 1}

@@ -70,8 +70,8 @@ func splitTable(name string) (table, key string, ok bool) {
 	return table, key, ok && isTable(table) && (slices.Contains(keyNames(table, false), key) || tableOf(whole, false) == "")
 }
 
-// splitTool splits CODEX_MEMORY_MAX, in lower case, into a tool and a key with its table: the longest key that the text ends in. If it ends
-// in none, the part after the first _ is taken for the key, and reported as unknown.
+// splitTool splits CODEX_MEMORY_MAX, in lower case, into a tool, with - for _, and a key with its table: the longest key that the text ends in. If
+// it ends in none, the part after the first _ is taken for the key, and reported as unknown.
 func splitTool(text string) (tool string, key []string) {
 	longest := 0
 	for _, table := range toolTables() {
@@ -94,6 +94,7 @@ func splitTool(text string) (tool string, key []string) {
 	return strings.ReplaceAll(tool, "_", "-"), key
 }
 
+// strayVariable warns of a variable that lacks the name of its table and so sets nothing. It is silent about names that are no key of any table.
 func strayVariable(name string, src Source, warn func(Problem)) {
 	rest := strings.ToLower(strings.TrimPrefix(name, anyPrefix))
 	if table := tableOf(rest, false); table != "" {

@@ -29,9 +29,9 @@ type Overridden struct {
 	Ignored string `json:"ignored,omitempty"` // why a project file's value was not taken
 }
 
-// Explain returns the value in force of a key and its source, for a tool, or with tool "" for none in particular. The key may be written
-// with its table and as an alias: memory_max, resources.memory_max, memory_max_mb, tools.codex.memory_max, agents.argocd.model. An unknown
-// key is an error.
+// Explain returns the value in force of a key and its source, for a tool, or with tool "" for none in particular. The key may be written with its
+// table and as an alias: memory_max, resources.memory_max, memory_max_mb, tools.codex.memory_max, agents.argocd.model. An unknown key, one that is
+// a table of many values, and an invalid name of a tool are errors.
 func (l *Loaded) Explain(key, tool string) (Explanation, error) {
 	if rest, ok := strings.CutPrefix(key, agentsTable+"."); ok {
 		return l.explainAgent(rest)
@@ -114,7 +114,8 @@ type TableExplanation struct {
 	Near []string `json:"near"`
 }
 
-// ExplainTable returns what [Loaded.Explain] says of each key of a table, "memory" for [memory]. ok is false when there is no such table.
+// ExplainTable returns what [Loaded.Explain] says of each key of a table that has one value, "memory" or "[memory]". ok is false when there is no
+// such table.
 func (l *Loaded) ExplainTable(name, tool string) (t TableExplanation, ok bool, err error) {
 	for _, table := range tables {
 		if table.name != strings.TrimSuffix(strings.TrimPrefix(name, "["), "]") {

@@ -18,8 +18,7 @@ type inner struct {
 // launcher returns what a program that starts others would start, given its arguments.
 type launcher func(t *tracer, args []string) []inner
 
-// launchers holds the launchers by base name. They list the options that take a value, because the word after such an option is not the
-// command.
+// launchers holds the launchers by base name. They list the options that take a value, because the word after such an option is not the command.
 var launchers map[string]launcher
 
 func init() {
@@ -62,8 +61,8 @@ func launcherName(base string) string {
 	return name
 }
 
-// skipOptions skips the options at the front of args, until the first other word or "--", and returns the words after them. withValue lists
-// the options that take a value, with blanks between. values are the values of those that are also in want, in order.
+// skipOptions skips the options at the front of args, and returns in rest the first other word with all after it, or what follows "--". withValue
+// lists the options that take a value, with blanks between. values are the values of those that are also in want, in order.
 func skipOptions(args []string, withValue, want string) (values, rest []string) {
 	valued, wanted := " "+withValue+" ", " "+want+" "
 	for len(args) > 0 {
@@ -105,6 +104,7 @@ func plainLauncher(withValue string, operands int) launcher {
 	}
 }
 
+// assignments returns args without the words NAME=VALUE at the front.
 func assignments(args []string) []string {
 	for len(args) > 0 && strings.IndexByte(args[0], '=') > 0 {
 		args = args[1:]
@@ -146,7 +146,7 @@ func afterWord(l launcher, words ...string) launcher {
 	}
 }
 
-// packageRunner returns a launcher that downloads a package and runs a command of it. calls lists options whose value is a line for a
+// packageRunner returns a launcher for programs that fetch a package and run a command of it. calls lists options whose value is a line for a
 // shell, pkgs those that name the package apart from the command.
 func packageRunner(withValue, calls, pkgs string) launcher {
 	return func(_ *tracer, args []string) []inner {
@@ -174,7 +174,8 @@ func packageRunner(withValue, calls, pkgs string) launcher {
 	}
 }
 
-// interpreter returns a launcher that runs a script file. code lists options that give it code instead.
+// interpreter returns a launcher for programs that run a script file. code lists options that give them code instead, with which they start
+// nothing.
 func interpreter(withValue, code string) launcher {
 	return func(_ *tracer, args []string) []inner {
 		given, rest := skipOptions(args, withValue, code)
@@ -185,6 +186,7 @@ func interpreter(withValue, code string) launcher {
 	}
 }
 
+// bun is the launcher of bun: bun x PACKAGE works as bunx, and bun SCRIPT and bun run SCRIPT run a file.
 func bun(t *tracer, args []string) []inner {
 	_, rest := skipOptions(args, "-r --preload --cwd -c --config --env-file", "")
 	if len(rest) > 0 && rest[0] == "x" {
@@ -199,6 +201,7 @@ func bun(t *tracer, args []string) []inner {
 	return []inner{{argv: rest, script: true}}
 }
 
+// uv is the launcher of uv: uv tool run works as uvx, and uv run starts a command, a module (-m) or a file that ends in .py.
 func uv(t *tracer, args []string) []inner {
 	const withValue = "--directory --project --config-file --with -p --python --extra --group --env-file --with-requirements --package --index"
 	_, rest := skipOptions(args, withValue, "")
@@ -218,6 +221,7 @@ func uv(t *tracer, args []string) []inner {
 	return nil
 }
 
+// python is the launcher of Python: -m MODULE or a file; code of -c or of the standard input starts nothing.
 func python(_ *tracer, args []string) []inner {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -27,8 +27,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// ProjectFile is the name of a project's configuration file, searched for in the working
-// directory and every directory above it.
+// ProjectFile is the name of a project's configuration file, searched for in the working directory and every directory above it.
 const ProjectFile = ".plimsoll.toml"
 
 // Options configure [Load]. The zero value means this process: its environment, working directory and CPUs.
@@ -61,8 +60,8 @@ type Loaded struct {
 	path     string // PATH, for [Loaded.Tool]
 }
 
-// Load reads all sources. If a source has mistakes, the error is an *[Error] that lists all of them; any other error is one of the file
-// system. A user's file that does not exist is not an error.
+// Load reads all sources. If the user's file, the environment or the flags have mistakes, the error is an *[Error] that lists all of them; any
+// other error is one of the file system. Mistakes in a project's file are only warnings. A user's file that does not exist is not an error.
 func Load(o Options) (*Loaded, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -134,7 +133,8 @@ func Load(o Options) (*Loaded, error) {
 	return l, nil
 }
 
-// checkTables checks the tables whose values depend on each other: servers, instances of Argo CD, and agents.
+// checkTables checks the tables whose values depend on each other: servers, instances of Argo CD, and agents. The error is about the first of
+// these that has mistakes.
 func (l *Loaded) checkTables() error {
 	_, servers := l.Servers("")
 	if servers != nil {
@@ -156,7 +156,8 @@ func (l *Loaded) WithoutProject() *Loaded {
 	return &next
 }
 
-// With returns a copy of l that was loaded with these flags instead of its own. The error is an *[Error].
+// With returns a copy of l that was loaded with these flags instead of its own. The error is an *[Error] about the flags; whether servers and
+// agents still fit together is not checked again.
 func (l *Loaded) With(flags ...Flag) (*Loaded, error) {
 	var probs problems
 	next := *l
@@ -208,6 +209,7 @@ func (l *Loaded) readProjectFile(path string, warn func(Problem)) string {
 // maxProjectWarnings bounds the warnings about a project's file.
 const maxProjectWarnings = 5
 
+// projectProblem keeps a problem of the project file and reports it to warn.
 func (l *Loaded) projectProblem(warn func(Problem), p Problem) {
 	l.ProjectProblems = append(l.ProjectProblems, p)
 	warn(p)
@@ -221,8 +223,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// Check reads files as [Load] does and returns an *[Error] with all mistakes in them, nil if there are none. Unlike with Load, a missing
-// file is a mistake.
+// Check reads files as [Load] reads the user's and returns an *[Error] with all mistakes in them, nil if there are none. Unlike with Load, a
+// missing file is a mistake, and whether servers, instances and agents fit together is not checked.
 func Check(files ...string) error {
 	var probs problems
 	for _, f := range files {
@@ -243,9 +245,9 @@ func Check(files ...string) error {
 	return probs.err()
 }
 
-// findProjectFile returns the nearest project file in dir or a directory above it, "" if there is none. The user's own file is not
-// returned. A file that another user may have put into a directory that all can write, such as /tmp, is not read, which is a warning; one
-// that is not a regular file is a problem.
+// findProjectFile returns the nearest project file in dir or a directory above it, "" if there is none. The user's own file is not returned. A
+// file that another user may have put into a directory that all can write, such as /tmp, is not read, which is a warning; a link, or what is
+// neither file nor directory, is a problem. Beyond any of these the search does not go on.
 func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		file := filepath.Join(dir, ProjectFile)
@@ -282,8 +284,8 @@ func findProjectFile(dir, user string, warn, problem func(Problem)) string {
 	return ""
 }
 
-// isPlanted reports whether another user may have put a file into dir: everybody can write there, and the file belongs neither to this user
-// nor to root.
+// isPlanted reports whether another user may have put a file into dir: everybody can write there, and the file belongs neither to this user nor to
+// root, or its owner is not known. On Windows, and if dir cannot be looked at, it returns false.
 func isPlanted(dir string, file fs.FileInfo) bool {
 	parent, err := os.Stat(dir)
 	if err != nil || runtime.GOOS == "windows" || parent.Mode().Perm()&0o002 == 0 {

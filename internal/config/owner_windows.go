@@ -5,8 +5,7 @@ import (
 	"os"
 )
 
-// On Windows os.Getuid is -1 for everybody and the temporary directory is the user's own,
-// so every existing directory counts as the user's.
+// On Windows os.Getuid is -1 for everybody and the temporary directory is the user's own, so every existing directory counts as the user's.
 func dirOwner(path string) (int, error) {
 	_, err := os.Stat(path)
 	return -1, err

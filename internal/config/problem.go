@@ -21,7 +21,7 @@ type Problem struct {
 	Fix   string `json:"fix"`  // the next step: did you mean "…"? or write …
 }
 
-// String returns the problem as one line, "where: key: what; fix".
+// String returns the problem as one line, "where: key: what; fix". The key is left out for a flag, whose name is in where.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Where.String())
@@ -62,6 +62,7 @@ type problems struct {
 
 func (p *problems) full() bool { return len(p.list) == maxProblems }
 
+// add adds a problem, or only counts it if the list is full.
 func (p *problems) add(q Problem) {
 	if p.full() {
 		p.more++
@@ -109,7 +110,8 @@ type Source struct {
 	Name   string `json:"name,omitempty"`   // the variable, the flag or the profile
 }
 
-// String returns file:line:column, the name of the variable or flag, "built-in profile NAME", or "default".
+// String returns file:line:column or, without a line, the file, the name of the variable or flag, "built-in profile NAME", or the origin, such as
+// "default".
 func (s Source) String() string {
 	switch {
 	case s.File != "" && s.Line == 0:

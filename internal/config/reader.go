@@ -143,8 +143,7 @@ func (r *reader) put(path []string, k *Key, a Alias, tool string, w written, src
 	r.addEntry(at, path, k, a, tool, w, src)
 }
 
-// addEntry parses a value and adds it as the entry of an address. A wrong value, a second one for the same address, or one too many is a
-// problem.
+// addEntry parses a value and adds it as the entry of an address. A wrong value, a second one for the same address, or one too many is a problem.
 func (r *reader) addEntry(at address, path []string, k *Key, a Alias, tool string, w written, src Source) {
 	v, err := k.parse(w, a)
 	if err != nil {
@@ -179,6 +178,7 @@ func (r *reader) addUnknown(path []string, i int, table string, tool bool, src S
 	r.problem(src, path[:i+1], "unknown key", fix)
 }
 
+// problem adds a problem about the key at path, of which at most six parts are shown.
 func (r *reader) problem(src Source, path []string, what, fix string) {
 	shown := make([]string, 0, min(len(path), 6))
 	for _, p := range path[:min(len(path), 6)] {

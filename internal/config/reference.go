@@ -43,8 +43,7 @@ func WriteInit(w io.Writer) error { return writeInit(w, false) }
 // WriteProjectInit writes such a file for a project, without the keys that a project file may not set.
 func WriteProjectInit(w io.Writer) error { return writeInit(w, true) }
 
-// writeInit writes a configuration file with every key commented out and its default; with project only the keys that a project's file may
-// set.
+// writeInit writes a configuration file with every key commented out and its default; with project only the keys that a project's file may set.
 func writeInit(w io.Writer, project bool) error {
 	var b strings.Builder
 	b.WriteString("# Plimsoll configuration. Every line is commented out and shows the default.\n" +
@@ -144,7 +143,8 @@ func keysOfServer(table string) []*Key {
 	return slices.DeleteFunc(slices.Clone(serverKeys), func(k *Key) bool { return k.Table != table })
 }
 
-// shown returns the value of a key in the generated file: the default, or the example if the default cannot be written.
+// shown returns the value of a key in the generated file: the default, else 0 if that means none, else the example where the empty value cannot be
+// written, else "".
 func (k *Key) shown() string {
 	switch {
 	case k.Default != "":
@@ -162,7 +162,7 @@ func (k *Key) shown() string {
 // commentWidth is the column at which comments of the generated file wrap.
 const commentWidth = 96
 
-// writeComment writes a text as comment lines of at most commentWidth bytes.
+// writeComment writes a text as comment lines of at most commentWidth bytes, or of one longer word.
 func writeComment(b *strings.Builder, text string) {
 	line := "#"
 	for word := range strings.FieldsSeq(text) {

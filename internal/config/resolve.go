@@ -28,8 +28,8 @@ func addresses(in []address, id, tool string) []address {
 	return in
 }
 
-// appendCandidates appends to out the values given for a key at any of the addresses, the weakest first. A value that a project's file may
-// not set has the reason in ignored.
+// appendCandidates returns the values given for a key at any of the addresses, the weakest first, in the memory of out, which must be empty. A
+// value that a project's file may not set has the reason in ignored.
 func (l *Loaded) appendCandidates(out []candidate, k *Key, in []address) []candidate {
 	var base entry // in force without the project file
 	for _, o := range origins {
@@ -109,6 +109,7 @@ func (l *Loaded) For(tool string) (Settings, error) {
 	return s, nil
 }
 
+// warning returns the problem to report of a value that is ignored; c.ignored says why.
 func (c candidate) warning() Problem {
 	return Problem{
 		Where: c.src, Key: c.name, What: format(c.value) + " is ignored: " + c.ignored,

@@ -104,8 +104,7 @@ type Alias struct {
 	MiB  bool // the value is a whole number of MiB
 }
 
-// Bounds of values. The pid bound is the kernel's PID_MAX_LIMIT; a process cannot even be
-// executed in less than about 1 MiB; no machine has 1 PiB.
+// Bounds of values. The pid bound is the kernel's PID_MAX_LIMIT; a process cannot even be executed in less than about 1 MiB; no machine has 1 PiB.
 const (
 	minMemory  = int64(limit.MiB)
 	maxMemory  = 1024 * int64(limit.TiB)

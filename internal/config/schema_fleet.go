@@ -36,7 +36,8 @@ var fleetKeys = []*Key{
 	},
 }
 
-// parseNATS returns a list of addresses without spaces. A password has its own place, since addresses are shown.
+// parseNATS returns the text of w, addresses with commas between them, without spaces; "" if it is empty. Anything else is a *misfit. A password
+// has its own place, since addresses are shown.
 func (k *Key) parseNATS(w written) (any, error) {
 	if !w.isText() || len(w.text) > maxText {
 		return nil, k.misfitFor(w, "a URL", k.example)
@@ -54,7 +55,8 @@ func (k *Key) parseNATS(w written) (any, error) {
 	return strings.Join(list, ","), nil
 }
 
-// checkNATS returns an error unless an address is nats://HOST:PORT or tls://HOST:PORT, without a user: credentials have a file of their own.
+// checkNATS returns an error unless an address is nats:// or tls:// with a host, and a port or none, without a user: credentials have a file of
+// their own.
 func checkNATS(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -142,8 +144,8 @@ var watchKeys = []*Key{
 	},
 }
 
-// budgetKeys are the keys of [budget], which bounds what all runs and the daemon spend. A project's file may only make it tighter, for the runs in that
-// project.
+// budgetKeys are the keys of [budget], which bounds what all runs and the daemon spend. A project's file may only make it tighter, for the runs in
+// that project.
 var budgetKeys = []*Key{
 	budgetKey("day", "20", "US dollars that all runs may spend in a day of local time; 0 means no bound.", func(b *BudgetSettings) *float64 { return &b.Day }),
 	budgetKey("month", "300", "The same in a month.", func(b *BudgetSettings) *float64 { return &b.Month }),

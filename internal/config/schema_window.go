@@ -6,8 +6,7 @@ import (
 	"github.com/plimsoll/plimsoll/limit"
 )
 
-// Bounds of values. No model that is offered takes more than 10 million tokens; a window
-// under 1024 does not hold the system prompt of any agent.
+// Bounds of values. No model that is offered takes more than 10 million tokens; a window under 1024 does not hold the system prompt of any agent.
 const (
 	minTokens = 1 << 10
 	maxTokens = 20 << 20
@@ -131,6 +130,7 @@ var windowKeys = append([]*Key{
 	},
 }, providerLimitKeys()...)
 
+// providerLimitKeys returns the keys NAME_max_tokens, one for each of providerLimits.
 func providerLimitKeys() []*Key {
 	var out []*Key
 	for _, p := range providerLimits {
@@ -164,6 +164,7 @@ var upstreamKeys = []*Key{
 	upstreamKey("gemini", func(u *UpstreamSettings) *string { return &u.GeminiKey }),
 }
 
+// upstreamURL returns a key for the base URL of an upstream. A project cannot set it.
 func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) *Key {
 	return &Key{
 		Name: name, Type: TypeURL, Default: def, PerTool: true, Project: ProjectNever, example: `"` + def + `"`,
@@ -172,6 +173,7 @@ func upstreamURL(name, def, what string, field func(*UpstreamSettings) *string) 
 	}
 }
 
+// upstreamKey returns a key, name + "_key", for the variable that holds the key of an upstream. A project cannot set it.
 func upstreamKey(name string, field func(*UpstreamSettings) *string) *Key {
 	return &Key{
 		Name: name + "_key", Type: TypeVariable, Project: ProjectNever, example: `"MY_KEY"`,

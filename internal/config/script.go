@@ -164,8 +164,9 @@ func windowsWords(line string) (words []string) {
 	return words
 }
 
-// shellCommands splits a text into simple commands, and these into words without quotes. A variable or command substitution at the
-// beginning of a path is replaced by here, the directory of the script. It is not a shell, but finds names that are written plainly.
+// shellCommands splits a text into simple commands, at most maxCommands, and these into words without quotes. Unless here is "", a variable or
+// command substitution at the beginning of a path is replaced by it, the directory of the script. It is not a shell, but finds names that are
+// written plainly.
 func shellCommands(text, here string) [][]string {
 	var (
 		out  [][]string
@@ -330,7 +331,7 @@ func packageOf(file string) (name, bin string) {
 	return "", ""
 }
 
-// binOf returns the command of a package that starts file, by the bin member of its package.json; "" if none does.
+// binOf returns the command of a package that starts file, by the bin member of its package.json: of several the first by name, "" if none does.
 func binOf(name string, bin json.RawMessage, dir, file string) string {
 	var one string
 	if json.Unmarshal(bin, &one) == nil && filepath.Join(dir, one) == file {

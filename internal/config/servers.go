@@ -109,8 +109,8 @@ func serverKeyNames(table string, tool bool) []string {
 	return out
 }
 
-// Servers returns the servers of [mcp.servers] and the agents of [a2a], sorted by name, for a run of tool ("" for none in particular). The
-// error is an *[Error], as about a server without a command and a URL, or with both.
+// Servers returns the servers of [mcp.servers] and the agents of [a2a], sorted by name, for a run of tool ("" for none in particular). The error
+// is an *[Error] about those that are left out, such as a server without a command and a URL, or with both.
 func (l *Loaded) Servers(tool string) ([]MCPServer, error) {
 	names, tables, tools := map[string]Source{}, map[string]string{}, map[string]map[string]bool{}
 	for _, o := range origins {

@@ -85,9 +85,8 @@ const (
 	LayerMonitor = "monitor" // sampling the process tree
 )
 
-// Settings are the values in force for one run: all sources merged, the tool's own table
-// applied, every default filled in. The fields of table [resources] stand at the top. Get
-// them from [Loaded.For].
+// Settings are the values in force for one run: all sources merged, the tool's own table applied, every default filled in. The fields of table
+// [resources] stand at the top. Get them from [Loaded.For].
 type Settings struct {
 	Tool string `json:"tool,omitempty"` // the tool they are for; "" means no particular one
 

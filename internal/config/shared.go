@@ -47,6 +47,7 @@ func (p Project) remote() string {
 	return remoteIn(string(text))
 }
 
+// below returns path, joined to dir if it is relative.
 func below(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -54,7 +55,8 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// remoteIn finds the remote's address in a git configuration. Files that it includes are not read.
+// remoteIn returns the host and path of the remote called origin in a git configuration, else of the first one; "" for none. Files that it
+// includes are not read.
 func remoteIn(config string) string {
 	first, section := "", ""
 	for line := range strings.Lines(config) {

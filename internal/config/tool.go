@@ -26,10 +26,10 @@ const maxLaunchers = 8
 // Tool returns the tool that a command line starts, without configuration: see [Loaded.Tool].
 func Tool(command []string) Match { return (*Loaded)(nil).Tool(command) }
 
-// Tool returns the tool that a command line starts. The first of these that knows the name decides: a match list of [tools.NAME], a
-// built-in profile, a table's name. It looks through launchers (npx, node, python -m, env, timeout, sh -c, …), symbolic links and shell
-// scripts that end by executing a tool it knows. Files are read, at most 16 KiB of each, and never run. An unknown tool gets the name of
-// the command behind the launchers.
+// Tool returns the tool that a command line starts. The first of these that knows the name decides: a match list of [tools.NAME], a built-in
+// profile, a table's name; with a nil l only the profile. It looks through launchers (npx, node, python -m, env, timeout, sh -c, …), symbolic
+// links and shell scripts that end by executing a tool it knows. Files are read, at most 16 KiB of each, and never run. An unknown tool gets the
+// name of the command behind the launchers, and no command at all the name command.
 func (l *Loaded) Tool(command []string) Match {
 	if len(command) == 0 {
 		return Match{Tool: SafeName("")}
@@ -149,8 +149,8 @@ func (t *tracer) profileOf(base string) string {
 	return ""
 }
 
-// scriptTool returns the tool for a file that an interpreter runs, by its name or the package it belongs to; false if it is not known. t.last
-// then has the file's name.
+// scriptTool returns the tool for a file that an interpreter runs, by its name or the package it belongs to; false if it is not known. t.last then
+// has the name of the package's command for the file, else the file's.
 func (t *tracer) scriptTool(file string, via []string) (string, bool) {
 	t.last, t.via, t.argv = baseName(file), via, nil
 	if name := t.profileOf(baseName(file)); name != "" {
@@ -178,7 +178,7 @@ func (t *tracer) scriptTool(file string, via []string) (string, bool) {
 	return "", false
 }
 
-// find returns the path of the file that a command names, as exec would find it; "" if there is none.
+// find returns the path of the file that a command names, as exec would find it, but not in relative directories of PATH; "" if there is none.
 func (t *tracer) find(command string) string {
 	if strings.ContainsRune(command, filepath.Separator) || strings.Contains(command, "/") {
 		if !filepath.IsAbs(command) {
@@ -241,8 +241,8 @@ func foldTool(name string) string {
 // maxToolName bounds the name of a tool, in bytes. With a suffix it names files and cgroups, for which every system allows 255.
 const maxToolName = 64
 
-// SafeName returns a tool's name made from any text: with letters, digits, '.', '_' and '-' only, a letter or digit first, at most 64
-// bytes. If nothing is left of the text it is "command"; a name reserved by Windows gets the prefix "tool-".
+// SafeName returns a tool's name made from any text: with letters, digits, '.', '_' and '-' only, a letter or digit first, at most 64 bytes; other
+// characters become one '-'. If nothing is left of the text it is "command"; a name reserved by Windows gets the prefix "tool-".
 func SafeName(text string) string {
 	out := make([]byte, 0, min(len(text), maxToolName))
 	for _, r := range text {

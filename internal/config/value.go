@@ -139,6 +139,7 @@ func (k *Key) misfitFor(w written, want, example string) error {
 	return &misfit{value + " is not " + want, fmt.Sprintf("write %s = %s", k.Name, example)}
 }
 
+// parseSize returns a limit.Bytes in the range of the key, else a *misfit. A bare number in a file has no unit, which is one too, unless it is 0.
 func (k *Key) parseSize(w written) (any, error) {
 	if w.form == formInt && w.text != "0" {
 		// A bare number is bytes to this program and megabytes to its forerunner.
@@ -164,8 +165,7 @@ func (k *Key) parseSize(w written) (any, error) {
 	return k.sizeInRange(b, w.text)
 }
 
-// nearSize returns a size that a mistyped text was probably meant to be, with a doubled unit or a decimal comma corrected; "" if there is
-// none.
+// nearSize returns a size that a mistyped text was probably meant to be, with a doubled unit or a decimal comma corrected; "" if there is none.
 func nearSize(text string) string {
 	text = strings.ReplaceAll(strings.TrimSpace(text), ",", ".")
 	if len(text) > 32 {
@@ -184,6 +184,7 @@ func nearSize(text string) string {
 	return ""
 }
 
+// sizeInRange returns b, or a *misfit if it is not between k.min and k.max. A bare number gets the advice that a unit is missing.
 func (k *Key) sizeInRange(b limit.Bytes, text string) (any, error) {
 	if int64(b) < k.min || int64(b) > k.max {
 		fix := fmt.Sprintf("write %s = %s", k.Name, k.example)
@@ -195,6 +196,7 @@ func (k *Key) sizeInRange(b limit.Bytes, text string) (any, error) {
 	return b, nil
 }
 
+// parseMiB returns a whole number of MiB as limit.Bytes, else a *misfit that calls the key by name.
 func (k *Key) parseMiB(w written, name string) (any, error) {
 	example := fmt.Sprintf("write %s = 4096, a whole number of MiB, or %s = %s", name, k.Name, k.example)
 	if w.form != formInt && w.form != formText {
@@ -207,6 +209,7 @@ func (k *Key) parseMiB(w written, name string) (any, error) {
 	return limit.Bytes(n) * limit.MiB, nil
 }
 
+// parseCount returns an int in the range of the key, or 0 if the key is optional, else a *misfit.
 func (k *Key) parseCount(w written) (any, error) {
 	want := "an integer"
 	if k.Type == TypeAutoCount {
@@ -282,6 +285,7 @@ func parseInt(w written) (int64, error) {
 	return strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
 }
 
+// choose returns the one of the key's choices that text stands for, as it is written in the schema, else a *misfit.
 func (k *Key) choose(text string) (any, error) {
 	folded := fold(text)
 	for _, c := range k.Choices {
@@ -301,6 +305,7 @@ var joined = strings.NewReplacer("-", "", "_", "")
 // fold returns a text in the form that is compared: Required, BestEffort, best-effort and best_effort without case, - and _.
 func fold(s string) string { return strings.ToLower(joined.Replace(strings.TrimSpace(s))) }
 
+// parseDuration returns a time.Duration in the range of the key, else a *misfit. A time to wait may also be forever, or empty, which is 0.
 func (k *Key) parseDuration(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.misfitFor(w, "a duration", k.example)
@@ -323,8 +328,8 @@ func (k *Key) parseDuration(w written) (any, error) {
 	return d, nil
 }
 
-// format returns a value as a person would write it, without quotes except around members of a list that need them. The key parses it back
-// to the same value.
+// format returns a value as a person would write it, without quotes except around members of a list that need them; "" for nil. The key parses it
+// back to the same value, unless it is a URL for notices, which is not shown whole.
 func format(v any) string {
 	switch v := v.(type) {
 	case limit.Bytes:
@@ -360,7 +365,7 @@ func format(v any) string {
 }
 
 // looseness returns a number that orders the values of a key: the larger, the less a run is limited. "auto", and 0 of a key where 0 means no
-// limit, are the largest.
+// limit, are the largest; of choices the first one is.
 func (k *Key) looseness(v any) int64 {
 	switch v := v.(type) {
 	case limit.Bytes:
@@ -416,7 +421,7 @@ func clip(s string) string { return limit.Short(s, maxShown) }
 
 func quote(s string) string { return strconv.Quote(clip(s)) }
 
-// zero returns the value of a key that has no default and is not set.
+// zero returns the value of a key that has no default and is not set, nil for a switch.
 func (k *Key) zero() any {
 	switch k.Type {
 	case TypeSize, TypeAutoSize:

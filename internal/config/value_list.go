@@ -10,6 +10,7 @@ import (
 	"unicode"
 )
 
+// parseList returns the members as []string: 1 to maxItems, none twice unless they are arguments. Anything else is a *misfit.
 func (k *Key) parseList(w written) (any, error) {
 	example := k.example
 	if example == "" {
@@ -85,8 +86,8 @@ func (k *Key) parseItem(text, example string) (string, error) {
 	return text, nil
 }
 
-// splitMembers splits one line of text, "a, b", into the members of a list. That is the form in variables and flags, and of joinMembers. A
-// member in double quotes may hold commas and outer blanks.
+// splitMembers splits one line of text, "a, b", into the members of a list; an empty text is one empty member. That is the form in variables and
+// flags, and of joinMembers. A member in double quotes may hold commas and outer blanks.
 func splitMembers(text string) []string {
 	var out []string
 	for more := true; more; {

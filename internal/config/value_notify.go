@@ -38,7 +38,7 @@ func (n NoticeWay) String() string {
 // MarshalJSON implements json.Marshaler. It writes the result of String.
 func (n NoticeWay) MarshalJSON() ([]byte, error) { return json.Marshal(n.String()) }
 
-// shownURL returns the scheme and host of a URL, and an ellipsis for the rest.
+// shownURL returns the scheme and host of a URL, and an ellipsis for the rest if there is any; "URL" for what has no host.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -62,6 +62,7 @@ func quoteWord(w string) string {
 	return shellwords.Quote(w)
 }
 
+// hasScheme reports whether text begins with ASCII letters or digits and "://". Empty schemes and those with + . or - are none.
 func hasScheme(text string) bool {
 	scheme, _, ok := strings.Cut(text, "://")
 	return ok && scheme != "" && strings.IndexFunc(scheme, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0
@@ -70,7 +71,8 @@ func hasScheme(text string) bool {
 // maxNoticeWords bounds the words of a command for notices.
 const maxNoticeWords = 64
 
-// parseNotify parses a way to give notices: a list, or one line of text that is split into words as a shell does.
+// parseNotify returns a [NoticeWay] from a list, a URL, or one line of text that is split into words as a shell does; an empty one for nothing and
+// off. Anything else is a *misfit.
 func (k *Key) parseNotify(w written) (any, error) {
 	fix := `write notify = "desktop", "https://…" or ["/path/of/program", "argument"]`
 	var words []string
@@ -106,7 +108,7 @@ func (k *Key) parseNotify(w written) (any, error) {
 	return noticeWay(words, fix)
 }
 
-// noticeWay returns the words as a [NoticeWay], or a *misfit if they are not a valid one.
+// noticeWay returns the words, of which there is at least one, as a [NoticeWay], or a *misfit if they are not a valid one.
 func noticeWay(words []string, fix string) (any, error) {
 	program := words[0]
 	switch {

@@ -11,7 +11,7 @@ import (
 // maxText bounds a text or URL, in bytes.
 const maxText = 2048
 
-// parseRatio parses a number; the key's min and max are in hundredths.
+// parseRatio returns a number as float64, else a *misfit; a ratio may be written as 60%. The key's min and max are in hundredths.
 func (k *Key) parseRatio(w written) (any, error) {
 	want := "a number"
 	if k.Type == TypeAutoRatio {
@@ -55,7 +55,8 @@ func (k *Key) keyName() string {
 	return strings.TrimSuffix(k.Name, "_url") + "_key"
 }
 
-// parseURL parses the base URL of a service. A user name in it is an error, because it would be a secret in a file.
+// parseURL returns the text of w if it is the URL of a service, trimmed, and a base URL without slashes at its end, else a *misfit. A user name in
+// it is one, because it would be a secret in a file, and so is a query unless any URL may stand there. It may be empty if the key has no default.
 func (k *Key) parseURL(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.misfitFor(w, "a URL", k.example)
@@ -125,7 +126,7 @@ func (k *Key) parseCollector(w written) (any, error) {
 	return k.parseURL(w)
 }
 
-// parseAddress parses HOST:PORT; :PORT means all addresses.
+// parseAddress returns the text of w, trimmed, if it is HOST:PORT (:PORT means all addresses), else a *misfit.
 func (k *Key) parseAddress(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.misfitFor(w, "an address", k.example)
@@ -148,7 +149,8 @@ func (k *Key) parseAddress(w written) (any, error) {
 // maxVariable bounds the name of an environment variable, in bytes.
 const maxVariable = 64
 
-// parseVariable parses the name of an environment variable. Its error does not repeat the value, which may be a secret.
+// parseVariable returns the name of an environment variable, or "" from an empty text, else a *misfit that does not repeat the value, which may be
+// a secret.
 func (k *Key) parseVariable(w written) (any, error) {
 	if !w.isText() {
 		return nil, k.misfitFor(w, "the name of an environment variable", k.example)

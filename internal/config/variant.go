@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// maxVariant bounds a variant, in bytes, and maxVariantWord one word of it, the name of a target or
-// script: longer words are not names.
+// maxVariant bounds a variant, in bytes, and maxVariantWord one word of it, the name of a target or script: longer words are not names.
 const (
 	maxVariant     = 80
 	maxVariantWord = 40
@@ -187,7 +186,8 @@ func variantOf(argv []string) string {
 	return joinWords(g.freeWords(args)...)
 }
 
-// freeWords returns the targets among the arguments, at most g.targets.
+// freeWords returns the targets among the arguments, at most g.targets; none behind "--", and none at all if g is strict and there is an option
+// that it does not know.
 func (g generic) freeWords(args []string) []string {
 	var found []string
 	for i := 0; i < len(args) && len(found) < g.targets; i++ {
@@ -247,6 +247,7 @@ func scriptName(args []string) string {
 	return lastElement(args[0])
 }
 
+// lastElement returns the text after the last slash, not counting slashes at the end.
 func lastElement(word string) string {
 	word = strings.TrimRight(word, "/")
 	return word[strings.LastIndexByte(word, '/')+1:]
@@ -273,6 +274,7 @@ func listed(list, word string) bool {
 	return word != "" && list != "" && strings.Contains(" "+list+" ", " "+word+" ") && !strings.ContainsRune(word, ' ')
 }
 
+// joinWords returns the words with blanks between, "" if that is longer than maxVariant.
 func joinWords(words ...string) string {
 	out := strings.TrimSpace(strings.Join(words, " "))
 	if len(out) > maxVariant {

@@ -133,7 +133,8 @@ func isStorageFull(err error) bool {
 	return ok && (api.ErrorCode == 10047 || api.ErrorCode == 10005)
 }
 
-// translateError turns an error of the library into ErrNone, ErrConflict, a refusal of the server or, for anything else, ErrAway. nil stays nil.
+// translateError turns an error of the library into ErrNone, ErrConflict, a refusal of the server or, for anything else, ErrAway; only an invalid
+// key and a value that is too large stay what they are. nil stays nil.
 func (b *Bucket) translateError(err error) error {
 	api := (*jetstream.APIError)(nil)
 	isAPI := errors.As(err, &api)

@@ -91,7 +91,7 @@ func New(o Options) *Fleet {
 	return &Fleet{options: o}
 }
 
-// Close ends the connection.
+// Close ends the connection for good. On nil it does nothing.
 func (f *Fleet) Close() {
 	if f == nil {
 		return
@@ -105,7 +105,7 @@ func (f *Fleet) Close() {
 }
 
 // connection returns the connection. If there is none it connects, and waits for that until ctx ends. After a failure it fails at once for a
-// while. If the attempt takes too long, other processes of this host are told by the mark.
+// while; a nil fleet is away. If the attempt takes too long, other processes of this host are told by the mark.
 func (f *Fleet) connection(ctx context.Context) (jetstream.JetStream, error) {
 	if f == nil {
 		return nil, ErrAway

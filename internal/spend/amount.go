@@ -155,8 +155,7 @@ type Unit struct {
 	More func(limit float64) string
 }
 
-// UnitOf returns the unit of the limit or budget of this name, and how amounts of it are written. Any other name counts as a budget in
-// dollars.
+// UnitOf returns the unit of the limit or budget of this name, and how amounts of it are written. Any other name counts as a budget in dollars.
 func UnitOf(name string) Unit {
 	money := func(usd float64) int64 { return int64(usd*1e6 + 0.5) }
 	switch name {

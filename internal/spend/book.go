@@ -334,8 +334,8 @@ func (p *page) addUpEnded() (found bool, err error) {
 	return found, nil
 }
 
-// isAbandoned reports whether the process of a record has ended, or holds something for longer than any request takes. This process's own
-// record is abandoned only if its boot or PID is missing.
+// isAbandoned reports whether the process of a record has ended, also by a new start of the machine, or holds something for longer than any
+// request takes. This process's own record is abandoned only if it is of another boot or has no PID.
 func (b *Book) isAbandoned(r *record) bool {
 	if r.pid == 0 || r.boot != b.boot {
 		return true

@@ -323,7 +323,7 @@ func (m *Meter) Settled() Amount {
 	return m.settled
 }
 
-// Raise replaces the limits by l, and lets those that wait look again.
+// Raise replaces the limits by l, and lets those that wait look again. Lines are reported anew.
 func (m *Meter) Raise(l Limits) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

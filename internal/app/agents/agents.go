@@ -91,8 +91,8 @@ func byName(app *core.Core) (map[string]config.Agent, error) {
 // generalAgent is the name of the agent that answers if neither an agent nor Argo CD is configured: it has a model and no tools.
 const generalAgent = "assistant"
 
-// configuredAgent returns the agent for a question: that of [findAgent], but if nothing at all is configured, one without tools, so that a first
-// question needs only a key.
+// configuredAgent returns the agent for a question: that of [findAgent]; but if nothing at all is configured, or generalAgent is named and not
+// configured, one without tools, so that a first question needs only a key.
 func configuredAgent(app *core.Core, o AgentOptions) (config.Agent, error) {
 	if o.Name != "" && o.Name != generalAgent {
 		return findAgent(app, o.Name)

@@ -244,7 +244,7 @@ func (c *Chat) Clear() {
 	c.said, c.InWindow = transcript{}, 0
 }
 
-// Questions returns the questions asked so far, oldest first.
+// Questions returns the questions of the conversation, also those before it was continued, oldest first, as far as the chat remembers them.
 func (c *Chat) Questions() []string {
 	var out []string
 	for _, m := range c.said.messages {
@@ -384,8 +384,7 @@ func Sessions(app *core.Core, name string) (out []Session, err error) {
 // removeWait bounds the wait of RemoveSession for others that use the session.
 const removeWait = 5 * time.Second
 
-// RemoveSession removes a conversation of an agent. A missing one is an error. If another process uses it, RemoveSession waits at most
-// removeWait.
+// RemoveSession removes a conversation of an agent. A missing one is an error. If another process uses it, RemoveSession waits at most removeWait.
 func RemoveSession(ctx context.Context, app *core.Core, name, session string) (err error) {
 	c, err := configuredAgent(app, AgentOptions{Name: name})
 	if err != nil {

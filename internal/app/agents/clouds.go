@@ -43,7 +43,8 @@ func vertexLocation(getenv func(string) string) string {
 	return "global"
 }
 
-// cloudMissing returns an error that names the variables without which a cloud cannot be asked; nil if none is missing.
+// cloudMissing returns an error that names the variables without which a cloud cannot be asked, or says that Vertex AI is not asked for this
+// model; nil if neither is so.
 func cloudMissing(m modelChoice, s *service, getenv func(string) string) error {
 	var missing []string
 	need := func(names ...string) {

@@ -102,7 +102,8 @@ func openDeaths(app *core.Core, name string, j *journal.Journal, died string) *d
 	return d
 }
 
-// settle removes the marks whose owners are dead, and halves the window if one of them died for memory, or died is not "".
+// settle removes the marks whose owners are dead. It halves the window if one of them died for memory, several died within deathsWithin, one died
+// while it was halved, or died is not "".
 func (d *deaths) settle(now time.Time, died string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -201,7 +202,7 @@ func (d *deaths) readHalved() (h halved) {
 	return h
 }
 
-// Until returns the time until which the window is halved; the zero time if it is not.
+// Until returns the time until which the window is halved, which may be past; the zero time if it never was.
 func (d *deaths) Until() time.Time {
 	if d == nil {
 		return time.Time{}
@@ -223,8 +224,7 @@ func (d *deaths) ratio() float64 {
 	return 1
 }
 
-// startMark writes a mark of this process, locks it, and keeps it up to date in the background until Close. Without a directory it does
-// nothing.
+// startMark writes a mark of this process, locks it, and keeps it up to date in the background until Close. Without a directory it does nothing.
 func (d *deaths) startMark() error {
 	if d.dir == "" {
 		return nil
@@ -278,8 +278,8 @@ func (d *deaths) refreshMark(last liveMark) {
 	}
 }
 
-// sampleMark samples the use of memory and writes it into the mark's file, unless it differs from last by less than a percent of the limit.
-// It returns the mark that is in the file now.
+// sampleMark samples the use of memory and writes it into the mark's file, unless it differs from last by less than a percent of the limit, with
+// the same limit and kills. It returns the mark that is in the file now.
 func (d *deaths) sampleMark(last liveMark) liveMark {
 	m := d.sample()
 	if moved := m.Used - last.Used; !last.At.IsZero() && moved < m.Limit/100 && moved > -m.Limit/100 && m.Kills == last.Kills && m.Limit == last.Limit {

@@ -27,8 +27,7 @@ type Facts struct {
 	done   sync.WaitGroup
 }
 
-// OpenFacts begins to draw facts, if the user has switched that on; otherwise it returns nil. The error says which settings are missing or
-// wrong.
+// OpenFacts begins to draw facts, if the user has switched that on; otherwise it returns nil. The error says which settings are missing or wrong.
 func OpenFacts(app *core.Core, s config.Settings, events *journal.Journal) (*Facts, error) {
 	return openFacts(app, s, events, factsTimes{})
 }

@@ -37,8 +37,8 @@ type Learned struct {
 	DryRun   bool        `json:"dry_run"`
 }
 
-// Learn draws facts from episodes with a language model, which proposes them, and code, which checks them. It ends when all are read, the
-// day's tokens are used up, or the model fails repeatedly.
+// Learn draws facts from episodes with a language model, which proposes them, and code, which checks them. It ends when all are read, the day's
+// tokens are used up, or the model fails repeatedly. With o.DryRun it only counts the episodes.
 func Learn(ctx context.Context, app *core.Core, o LearnOptions) (out Learned, err error) {
 	settings, err := app.Config.For("")
 	if err != nil {

@@ -47,7 +47,7 @@ type modelChoice struct {
 // isStandin reports whether the model is not a real one: the stand-in, started here or by the demo.
 func (m modelChoice) isStandin() bool { return m.standin || m.name == standin.Model }
 
-// String returns the choice as --model takes it.
+// String returns the choice as --model takes it; for the stand-in words for a person.
 func (m modelChoice) String() string {
 	if m.isStandin() {
 		return "the stand-in (no real model)"

@@ -202,7 +202,7 @@ func (d *Daemon) Now() (list []metrics.Agent) {
 	return list
 }
 
-// Close ends every task, then the agents.
+// Close ends the agents, the last opened first, each after its tasks. A second call does nothing.
 func (d *Daemon) Close(ctx context.Context) error {
 	if d.closed {
 		return nil
@@ -265,8 +265,8 @@ func OpenDaemon(ctx context.Context, app *core.Core, s config.Settings, j *journ
 	return d, nil
 }
 
-// servable returns the agents with these names; without names all of [agents] that are to be served, or the built-in one if none is
-// configured.
+// servable returns the agents with these names; without names all of [agents] that are to be served, or the built-in one if none is configured. It
+// is an error if some are configured and none is to be served.
 func servable(app *core.Core, names []string) ([]config.Agent, error) {
 	var out []config.Agent
 	if len(names) == 0 {

@@ -100,7 +100,8 @@ func (t *talking) open(life context.Context, end context.CancelCauseFunc, app *c
 	return 0, err
 }
 
-// interruptedBy returns the number of the signal that cancelled a context of [core.Interruptible], 0 if none did.
+// interruptedBy returns the number of the signal that cancelled a context of [core.Interruptible], that of SIGINT if it has ended for another
+// reason, and 0 if it has not ended.
 func interruptedBy(ctx context.Context) int {
 	if e, ok := errors.AsType[*core.Interrupted](context.Cause(ctx)); ok {
 		return e.Signal

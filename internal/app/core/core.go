@@ -28,8 +28,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// Options configure a [Core]; the zero value means this process: its environment and
-// working directory.
+// Options configure a [Core]; the zero value means this process: its environment and working directory.
 type Options struct {
 	// Environ is the environment; nil means os.Environ().
 	Environ []string
@@ -49,8 +48,7 @@ type Core struct {
 	fleet  *atomic.Pointer[fleet.Fleet]
 }
 
-// New loads the configuration. Its error is a *config.Error when a file, a variable or a
-// flag says something wrong; nothing is made on disk.
+// New loads the configuration. Its error is a *config.Error when a file, a variable or a flag says something wrong; nothing is made on disk.
 func New(o Options) (*Core, error) {
 	environ := o.Environ
 	if environ == nil {
@@ -87,8 +85,7 @@ func (c *Core) OpenLedger(warn func(admission.Warning)) (*admission.Ledger, erro
 	return admission.Open(admission.Options{Dir: dir, Shared: c.SharedLedger(), Current: holder.Current, Swapped: holder.Swapped, Reap: holder.Reap, Warn: warn})
 }
 
-// SharedLedger returns the directory through which users see each other's claims, "" for none. A
-// project file may not set it.
+// SharedLedger returns the directory through which users see each other's claims, "" for none. A project file may not set it.
 func (c *Core) SharedLedger() string {
 	settings, err := c.Config.For("")
 	if err != nil { // told by what needs the settings
@@ -97,7 +94,7 @@ func (c *Core) SharedLedger() string {
 	return settings.SharedLedger
 }
 
-// OpenHistory names the history of peaks; the error says why there is none.
+// OpenHistory returns the history of peaks, and makes the state directory; the error says why there is none.
 func (c *Core) OpenHistory(warn func(usage.Warning)) (*usage.History, error) {
 	dir, err := c.Dirs.EnsureState()
 	if err != nil {
@@ -139,7 +136,8 @@ func (e *NotCoordinatedError) Error() string {
 }
 func (e *NotCoordinatedError) Unwrap() error { return e.Err }
 
-// MayBeUncoordinated returns nil when a run may start although err keeps it from the ledger.
+// MayBeUncoordinated returns nil when a run may start although err keeps it from the ledger: the ledger cannot be written at all and enforcement
+// is not required. Else it returns a *[NotCoordinatedError] about err.
 func MayBeUncoordinated(enforcement config.Enforcement, err error) error {
 	off, ok := errors.AsType[*admission.UnavailableError](err)
 	if enforcement != "required" && ok && off.Unwritable() {
@@ -167,8 +165,7 @@ func (t trials) file(layer sandbox.Layer, what string) string {
 	return filepath.Join(t.dir, "held-"+string(layer)+"-"+what)
 }
 
-// Seen implements [sandbox.Trials]: it reports whether this trial of a layer was recorded since the machine started, and less than trialsKept
-// ago.
+// Seen implements [sandbox.Trials]: it reports whether this trial of a layer was recorded since the machine started, and less than trialsKept ago.
 func (t trials) Seen(layer sandbox.Layer, what string) bool {
 	text, err := statefile.Read(t.file(layer, what), 256)
 	if err != nil {

@@ -24,9 +24,8 @@ const (
 	logFlush = time.Second
 )
 
-// EventLog writes every event as one line of JSON. A reader that takes its time, or none at
-// all, never holds up a request: what finds no room is left out, and the gap shows in the
-// sequence numbers.
+// EventLog writes every event as one line of JSON. A reader that takes its time, or none at all, never holds up a request: what finds no room is
+// left out, and the gap shows in the sequence numbers.
 type EventLog struct {
 	line  func(journal.Record) []byte // with its end; empty is none
 	lines chan []byte

@@ -29,9 +29,8 @@ func (c *Core) OpenFleet(s config.Settings) *fleet.Fleet {
 	return c.fleet.Load()
 }
 
-// JoinFleet returns the fleet of [Core.OpenFleet], and the key by which this host is known in it: a name for people, and a random ID that is
-// kept in the state directory. Nodes of a cluster may share that directory; their names tell them apart. Without a fleet all results are
-// zero.
+// JoinFleet returns the fleet of [Core.OpenFleet], and the key by which this host is known in it: a name for people, and a random ID that is kept
+// in the state directory. Nodes of a cluster may share that directory; their names tell them apart. Without a fleet all results are zero.
 func (c *Core) JoinFleet(s config.Settings) (f *fleet.Fleet, k hosts.Key, err error) {
 	if f = c.OpenFleet(s); f == nil {
 		return nil, k, nil
@@ -73,7 +72,8 @@ func hostID(dir string) (string, error) {
 	}
 }
 
-// AnnounceHost tells the other hosts of this one and of the run of this process, nil for a daemon, until end is called. Without a fleet it does nothing.
+// AnnounceHost tells the other hosts of this one and of the run of this process, nil for a daemon, until end is called. Without a fleet it does
+// nothing.
 func (c *Core) AnnounceHost(s config.Settings, own *hosts.Own) (end func()) {
 	f, key, err := c.JoinFleet(s)
 	if f == nil && err == nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/plimsoll/plimsoll/window/models"
 )
 
-// OpenBook returns the book of the budgets for a project, by its key; nil where [budget] bounds nothing. With a fleet they are those of all
-// hosts.
+// OpenBook returns the book of the budgets for a project, by its key; nil where [budget] bounds nothing. With a fleet they are those of all hosts.
 func (c *Core) OpenBook(s config.Settings, project string) (*spend.Book, error) {
 	if !spend.Budget(s.Budget).IsSet() {
 		return nil, nil

@@ -80,8 +80,8 @@ func (r *RunRecord) End(err error) {
 	r.notices.Close()
 }
 
-// InsideRun returns the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who decides what
-// an agent may do asks [Core.Fence].
+// InsideRun returns the ID of the run that this process is in by its own word, the environment, "" for none. It is for records and notices: who
+// decides what an agent may do asks [Core.Fence].
 func InsideRun() string {
 	if id := os.Getenv(sandbox.CookieName); admission.ValidID(id) {
 		return id
@@ -137,7 +137,7 @@ func NotifyOf(s config.Settings, h *runs.Header, warn func(string)) *OwnNotices 
 	return &OwnNotices{notify.NewOwn(sender, *h)}
 }
 
-// Observers returns what the journal is to have.
+// Observers returns what the journal is to have; nil OwnNotices have none.
 func (n *OwnNotices) Observers() []journal.Observer {
 	if n == nil {
 		return nil
@@ -145,7 +145,7 @@ func (n *OwnNotices) Observers() []journal.Observer {
 	return []journal.Observer{n.own}
 }
 
-// Close waits for notices that are on their way, at most for [NoticeWait].
+// Close waits for notices that are on their way, at most for [NoticeWait]. On nil it does nothing.
 func (n *OwnNotices) Close() {
 	if n != nil {
 		n.own.Close(NoticeWait)

@@ -32,7 +32,7 @@ type sentences struct {
 	told []string // the newest repairs
 }
 
-// linesOf returns the lines that tell of an event; nil if nothing is told of it. A repair is told once, though it happens again each time the
+// linesOf returns the lines that tell of an event, none if nothing is told of it. A repair is told once, though it happens again each time the
 // conversation is sent.
 func (s *sentences) linesOf(r journal.Record) []byte {
 	var lines []string

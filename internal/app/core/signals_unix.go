@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// Exit ends this process the way a command ended: with its status, or by the signal that ended it (0
-// for none). A command that died of SIGINT, SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell
-// stops its loop only when it sees that, and not on status 130.
+// Exit ends this process the way a command ended: with its status, or by the signal that ended it (0 for none). A command that died of SIGINT,
+// SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell stops its loop only when it sees that, and not on status 130.
 func Exit(status, signalled int) {
 	sig := syscall.Signal(signalled)
 	switch sig {
@@ -30,10 +29,8 @@ func Exit(status, signalled int) {
 	os.Exit(status)
 }
 
-// Interruptible cancels the context on the first Ctrl-C or request to end. What was ignored
-// when we started stays ignored: nohup is for the queue too.
-// What does not notice within patience ends with the process, so that no signal is swallowed; 0
-// waits for ever.
+// Interruptible cancels the context on the first Ctrl-C or request to end. What was ignored when we started stays ignored: nohup is for the queue
+// too. What does not notice within patience ends with the process, so that no signal is swallowed; 0 waits for ever.
 func Interruptible(ctx context.Context, patience time.Duration) (context.Context, func()) {
 	return cancelledBy(ctx, patience, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }

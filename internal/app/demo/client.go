@@ -90,6 +90,7 @@ func (t *talk) addEvent(e a2a.Event) {
 	}
 }
 
+// textOf joins the texts of parts; those without text add nothing.
 func textOf(parts a2a.ContentParts) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -57,7 +57,7 @@ type Report struct {
 	scenes int // that were to be played
 }
 
-// OK reports whether every scene ended as it should.
+// OK reports whether every scene was played and ended as it should.
 func (r Report) OK() bool {
 	for _, s := range r.Scenes {
 		if !s.OK {
@@ -164,8 +164,8 @@ func SignalOf(err error) int {
 	return 0
 }
 
-// Offers returns the real things in the environment that the demo could use, as the flags that
-// would make it.
+// Offers returns the real things in the environment that the demo could use: a model as --model takes it, and the address of an Argo CD with its
+// token; "" for what is not there.
 func Offers(getenv func(string) string) (model, argocd string) {
 	model = agents.ModelOfKey(getenv)
 	if getenv("ARGOCD_SERVER") != "" && getenv("ARGOCD_AUTH_TOKEN") != "" {

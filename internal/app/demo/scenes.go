@@ -215,8 +215,7 @@ func (s *stage) ask(ctx context.Context, session, question string) (*talk, error
 	return s.client.ask(ctx, session, question, nil)
 }
 
-// askQuestion asks the scene's question in the demo's one session, and notes the outcome in out. It is an error if the task does not
-// complete.
+// askQuestion asks the scene's question in the demo's one session, and notes the outcome in out. It is an error if the task does not complete.
 func (s *stage) askQuestion(ctx context.Context, out *Scene) (*talk, error) {
 	t, err := s.ask(ctx, s.session(), out.Question)
 	if err != nil {

@@ -25,8 +25,7 @@ import (
 	"github.com/plimsoll/plimsoll/journal"
 )
 
-// stage holds all that the demo has started: the stand-ins in this process, and the agent in a
-// run of its own.
+// stage holds all that the demo has started: the stand-ins in this process, and the agent in a run of its own.
 type stage struct {
 	dir     string
 	environ []string        // of what it starts
@@ -224,7 +223,8 @@ func (s *stage) clear() error {
 	return os.RemoveAll(s.dir)
 }
 
-// withoutUserSettings returns environ without the variables that name real servers, keys, or the user's configuration.
+// withoutUserSettings returns environ without the variables that begin as those of Plimsoll, OpenAI, Anthropic and Argo CD do, and some that name
+// a model or its limits. Keys of other providers stay.
 func withoutUserSettings(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -237,6 +237,7 @@ func withoutUserSettings(environ []string) []string {
 	})
 }
 
+// realOnly returns the variables of environ that begin with one of begins.
 func realOnly(environ []string, begins ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		return !slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(e, b) })
@@ -347,6 +348,7 @@ func (h *heard) len() int {
 	return len(h.list)
 }
 
+// since returns a copy of the events from the number n on; none if there are not so many.
 func (h *heard) since(n int) []heardEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()

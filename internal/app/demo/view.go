@@ -37,6 +37,7 @@ func (v *view) style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
+// line writes a line; nothing if the view has no writer.
 func (v *view) line(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -59,6 +60,7 @@ func (v *view) opening(s *stage) {
 	v.line("  %s the agent, under `plimsoll run`: %s of memory%s", v.style(dim, "limited  "), memory.Human(), window)
 }
 
+// scene writes the title of a scene, or else its question, with its number and the danger it shows.
 func (v *view) scene(i, of int, s script) {
 	what := s.title
 	if what == "" {
@@ -111,6 +113,7 @@ func (v *view) event(e heardEvent) {
 // maxLines bounds the lines of an answer that are shown.
 const maxLines = 6
 
+// answer writes the first maxLines lines of an answer, each shortened, and how many more there are.
 func (v *view) answer(text string) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -149,7 +152,7 @@ const (
 	yellow = "33"
 )
 
-// show starts `plimsoll watch` on what the demo has left, tells the address of the run's page, and waits until ctx ends.
+// show starts `plimsoll watch` on what the demo has left, tells the address of the run's page, and waits until ctx or the dashboard ends.
 func (s *stage) show(ctx context.Context, tell func(address string)) error {
 	self, err := os.Executable()
 	if err != nil {

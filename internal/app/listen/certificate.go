@@ -75,7 +75,7 @@ func (c *certificateFiles) load(there [2]os.FileInfo) error {
 	return nil
 }
 
-// stat returns what the file system says of both files; nil for a file that does not exist.
+// stat returns what the file system says of both files; nil for a file that cannot be looked at.
 func (c *certificateFiles) stat() (there [2]os.FileInfo) {
 	for i, name := range []string{c.chain, c.key} {
 		if info, err := os.Stat(name); err == nil {
@@ -96,10 +96,9 @@ func (c *certificateFiles) changed(there [2]os.FileInfo) bool {
 	return false
 }
 
-// authorityVariables are the variables by which the tools are told of a company's own
-// certificate authority: Node's, and Codex's. A tool that is sent through the proxy no longer
-// meets the provider's certificate itself, so what it would have trusted counts here.
-// SSL_CERT_FILE and SSL_CERT_DIR are read by the Go library on most systems.
+// authorityVariables are the variables by which the tools are told of a company's own certificate authority: Node's, and Codex's. A tool that is
+// sent through the proxy no longer meets the provider's certificate itself, so what it would have trusted counts here. SSL_CERT_FILE and
+// SSL_CERT_DIR are read by the Go library on most systems.
 var authorityVariables = []string{"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"}
 
 // maxAuthorities bounds the file of certificates; all public authorities together take 250 KiB.
@@ -136,6 +135,7 @@ func Transport(getenv func(string) string, warn func(string)) *http.Transport {
 	return t
 }
 
+// readAtMost returns the content of a file. A file larger than most is an error; the text returned with it is cut.
 func readAtMost(file string, most int64) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -16,8 +16,7 @@ type Part interface {
 	Takes(path string) bool
 }
 
-// TokenPart is a part that looks for its token itself: the checks of Host, Origin and the peer stand before it, that of the token
-// does not.
+// TokenPart is a part that looks for its token itself: the checks of Host, Origin and the peer stand before it, that of the token does not.
 type TokenPart interface {
 	Part
 	OwnToken()

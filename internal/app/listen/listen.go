@@ -30,8 +30,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 )
 
-// Drain is the time that requests under way get when a daemon ends. An answer of a model takes
-// longer, but whoever stops a daemon waits for it.
+// Drain is the time that requests under way get when a daemon ends. An answer of a model takes longer, but whoever stops a daemon waits for it.
 const Drain = 10 * time.Second
 
 // Options name the handler, the listener, and the callbacks for its start and end.
@@ -55,8 +54,7 @@ type Options struct {
 	End func() error
 }
 
-// Until serves until ctx ends; then requests under way have [Drain]. It is an error when the
-// listener ends before.
+// Until serves until ctx ends; then requests under way have [Drain]. It is an error when the listener ends before.
 func Until(ctx context.Context, o Options) error {
 	secure, err := tlsConfig(o.Serve, o.Warn)
 	if err != nil {

@@ -111,6 +111,7 @@ func (p *Plane) ArgoCD(clients []*argocd.Client, version string) (*gateway.Serve
 // allArgoCDTools reports whether all tools are listed, with all their arguments.
 func (p *Plane) allArgoCDTools() bool { return p.Settings.MCP.ArgoCDTools == "all" }
 
+// tokenPolicy returns the policy of argocd_tokens; "" is off, an unknown word an error.
 func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	switch text {
 	case "off", "":
@@ -123,7 +124,9 @@ func tokenPolicy(text string) (toolset.TokenPolicy, error) {
 	return 0, fmt.Errorf("argocd_tokens is %q; write off, allow or require", text)
 }
 
-// ArgoCDClients returns clients for the instances that the options and the configuration name.
+// ArgoCDClients returns clients for the Argo CD that the options name, and if they name none for the simulated one of the settings, else for all
+// configured instances, else for the one that the ARGOCD_ variables or the argocd command's configuration name. Options that contradict each other
+// are an error.
 func ArgoCDClients(ctx context.Context, app *core.Core, p *Plane, o ArgoCDOptions) ([]*argocd.Client, error) {
 	given := 0
 	for _, is := range []bool{o.Server != "", o.Context != "", o.Instance != "", o.Simulator != nil} {
@@ -182,8 +185,8 @@ func simulatorOf(s config.MCPSettings) *SimulatorOptions {
 	return &SimulatorOptions{Size: s.ArgoCDSimulator}
 }
 
-// KnowsArgoCD reports whether an Argo CD is configured, a simulated one too, or named by the ARGOCD_ variables or the argocd command's configuration. It returns
-// true also if the configuration is invalid, so that its error is seen when it is used.
+// KnowsArgoCD reports whether an Argo CD is configured, a simulated one too, or named by the ARGOCD_ variables or the argocd command's
+// configuration. It returns true also if the configuration is invalid, so that its error is seen when it is used.
 func KnowsArgoCD(app *core.Core) bool {
 	if instances, err := app.Config.ArgoCD(); err != nil || len(instances) > 0 {
 		return true
@@ -244,7 +247,7 @@ func (p *Plane) connect(options argocd.Options) (*argocd.Client, error) {
 	return c, nil
 }
 
-// argocdOptions returns the options of a client for a configured instance.
+// argocdOptions returns the options of a client for a configured instance. An empty variable that it names is an error.
 func argocdOptions(app *core.Core, in config.ArgoCDInstance) (argocd.Options, error) {
 	o := argocd.Options{}
 	if in.Context != "" {

@@ -28,9 +28,9 @@ type Daemon struct {
 	paths   [][2]string                // of each endpoint, the path and a description
 }
 
-// OpenDaemon makes an endpoint /mcp/NAME for every configured server, and /mcp for those that are merged. It starts no process: the first
-// client does. hidden are variables that servers do not get. It returns nil if no server and no Argo CD is configured and the memory is not
-// served.
+// OpenDaemon makes an endpoint /mcp/NAME for every configured server, for Argo CD and for the memory, and /mcp for those that are merged. It
+// starts no process: the first client does. hidden are variables that servers do not get. It returns nil if no server and no Argo CD is configured
+// and the memory is not served.
 func OpenDaemon(app *core.Core, s config.Settings, j *journal.Journal, token, version string, hidden []string) (_ *Daemon, err error) {
 	servers, err := app.Config.Servers("")
 	if err != nil {

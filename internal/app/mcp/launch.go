@@ -46,8 +46,8 @@ type launcher struct {
 	bounded sync.Once
 }
 
-// memoryLimit returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a
-// whole. It warns, once, if it is less.
+// memoryLimit returns the memory limit of the server: the configured one, or less if a container around this process would be killed as a whole.
+// It warns, once, if it is less; inside a run, which has said so of itself, it does not.
 func (l *launcher) memoryLimit() limit.Bytes {
 	var host sizing.Host
 	host.Reading, host.Err = headroom.Read(headroom.Source{})

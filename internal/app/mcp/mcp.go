@@ -247,8 +247,7 @@ func mcpServer(app *core.Core, o MCPOptions) (config.MCPServer, error) {
 	return s, nil
 }
 
-// defaultName returns a name for a server that has none: the host of its URL, or the package that its launcher (as npx) starts, or its
-// program.
+// defaultName returns a name for a server that has none: the host of its URL, or the package that its launcher (as npx) starts, or its program.
 func defaultName(o MCPOptions) string {
 	if o.URL != "" {
 		if u, err := url.Parse(o.URL); err == nil { // without what may be a secret in it
@@ -316,6 +315,7 @@ func (m *Routes) Takes(path string) bool {
 	return below == "/mcp" || strings.HasPrefix(below, "/mcp/") || strings.HasPrefix(below, wellKnown)
 }
 
+// find returns the handler of a path, also with one slash more at the end; nil if there is none.
 func (m *Routes) find(path string) http.Handler {
 	if h := m.routes[path]; h != nil {
 		return h
@@ -323,6 +323,7 @@ func (m *Routes) find(path string) http.Handler {
 	return m.routes[strings.TrimSuffix(path, "/")]
 }
 
+// ServeHTTP passes a request to the handler of its path, or answers 404 with the paths of MCP servers that there are.
 func (m *Routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := m.find(r.URL.Path)
 	if h == nil {

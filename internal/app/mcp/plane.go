@@ -102,7 +102,7 @@ func Observers(app *core.Core) (observers []journal.Observer, closing func()) {
 	}
 }
 
-// Open opens the tools plane. It starts no server.
+// Open opens the tools plane. It starts no server. Without a directory for results, or without a ledger, it warns and goes on.
 func Open(app *core.Core, s config.Settings, o PlaneOptions) (p *Plane, err error) {
 	p = &Plane{app: app, Settings: s, Journal: o.Journal}
 	defer func() {
@@ -253,7 +253,7 @@ func (p *Plane) gateway(s config.MCPServer, own http.Header, stderr *os.File) (*
 	return server, nil
 }
 
-// addressOf returns the host of a URL, with its port unless that is the default of https; "" if it is invalid.
+// addressOf returns the host of a URL, with its port if one is written, and with :80 for http without one; "" if it is invalid.
 func addressOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -288,7 +288,8 @@ func limitsOf(m config.MCPSettings) gateway.Limits {
 	return l
 }
 
-// headersOf returns the headers for a remote server, with values from the variables that are named. An empty variable is an error.
+// headersOf returns the headers for a remote server, with values from the variables that are named, and those that mcp wrap has put into the
+// environment, which win; nil for none. An empty variable is an error.
 func headersOf(s config.MCPServer, getenv func(string) string) (http.Header, error) {
 	h := http.Header{}
 	if s.Token != "" {
@@ -344,6 +345,7 @@ func (p *Plane) principal(r *http.Request) (string, error) {
 // Local returns the principal of a client that this user has started.
 func (p *Plane) Local() string { return p.digest("user", fmt.Sprint(os.Getuid())) }
 
+// digest returns a keyed hash of a value and its kind, which tells nothing of the value.
 func (p *Plane) digest(kind, value string) string {
 	h := hmac.New(sha256.New, p.key)
 	_, _ = fmt.Fprintf(h, "%s\x00%s", kind, value)
@@ -353,7 +355,7 @@ func (p *Plane) digest(kind, value string) string {
 // keyWait bounds the wait for another process that is making the key, which takes milliseconds.
 const keyWait = 10 * time.Second
 
-// keyOf returns the key of this installation in a file, and makes it if there is none.
+// keyOf returns the key of this installation in a file, and makes it if there is none or it is damaged.
 func keyOf(file string) ([]byte, error) {
 	key, err := statefile.Read(file, 64)
 	if err == nil && len(key) == 32 {

@@ -67,6 +67,7 @@ func (l *LargeResults) Observe(r journal.Record) {
 		e.Level, printable.Text(e.Tool), printable.Text(e.Server), limit.Bytes(e.Bytes).Human()))
 }
 
+// warnOnce tells a line the first time for a kind, and for at most maxLargeTold kinds.
 func (l *LargeResults) warnOnce(kind LargeResult, line string) {
 	l.mu.Lock()
 	tell := l.Tell != nil && !l.told[kind] && len(l.told) < maxLargeTold

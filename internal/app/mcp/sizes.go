@@ -14,8 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// The gateways of a run are processes that the agent starts. What they did reaches the
-// run's report through a directory that is named by the run.
+// The gateways of a run are processes that the agent starts. What they did reaches the run's report through a directory that is named by the run.
 const (
 	tallyDir = "mcp-runs"
 	// tallyEvery is the interval of writing, so a killed gateway loses only its counts: agents may kill servers right after an answer.
@@ -24,6 +23,7 @@ const (
 	tallyAge = 7 * 24 * time.Hour
 )
 
+// TallyOf returns the directory of the account of what the MCP gateways in a run do. It may not be there.
 func TallyOf(app *core.Core, run string) (string, error) {
 	state, err := app.Dirs.State()
 	if err != nil {

@@ -40,7 +40,8 @@ type WrapResult struct {
 	Exact bool `json:"exact,omitempty"`
 }
 
-// Wrap rewrites a client's configuration so that its MCP servers are started through the gateway, or with Undo as before.
+// Wrap rewrites a client's configuration so that its MCP servers are started through the gateway, or with Undo as before; with DryRun it only
+// tells the changes. A file without MCP servers is an error.
 func Wrap(o WrapOptions) (WrapResult, error) {
 	if o.Command == "" {
 		self, err := os.Executable()

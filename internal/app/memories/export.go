@@ -20,7 +20,8 @@ import (
 // ExportFormats are the formats that [Memory.Export] writes.
 var ExportFormats = []string{"jsonl", "markdown"}
 
-// Export writes the records that a query means, the oldest first: as JSON, one record a line, or as Markdown for people. It returns how many there are.
+// Export writes the records that a query means, the oldest first: as JSON, one record a line, or as Markdown for people. It returns how many there
+// are.
 func (m *Memory) Export(ctx context.Context, q Query, format string, to io.Writer) (n int, err error) {
 	f, err := q.filter()
 	if err != nil {

@@ -75,8 +75,8 @@ func (f *Feed) save() error {
 	return f.m.writeFactsFile(feedFile, append(text, '\n'))
 }
 
-// Push puts the new episodes into the queue of an extractor and writes down how far it came. Those that the extractor has seen are left
-// out, as are quarantined ones.
+// Push puts the new episodes into the queue of an extractor and writes down how far it came. Those that the extractor has seen are left out, as
+// are quarantined ones and the words of tools.
 func (f *Feed) Push(ctx context.Context, x *facts.Extractor) error {
 	var err error
 	if f.seen, _, err = x.EpisodesRead(); err != nil {

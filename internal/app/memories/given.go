@@ -74,7 +74,8 @@ func (g Gifts) Text() string {
 	return capture.Wrap(lines)
 }
 
-// Choose returns what to add to a prompt. Whoever adds something to a prompt, or says what would be added, asks it.
+// Choose returns what to add to a prompt, and what was found and is not, with the reasons. store may be nil if nothing was ever kept. Whoever adds
+// something to a prompt, or says what would be added, asks it.
 func Choose(ctx context.Context, store *memory.Store, p Prompt, now time.Time) (Gifts, error) {
 	c := choice{p: p, before: strings.Join(p.Recalled, "\n"), out: Gifts{Given: []Gift{}, Missed: []recall.Miss{}}}
 	if p.First {

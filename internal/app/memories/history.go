@@ -92,8 +92,8 @@ type TakenBack struct {
 	Text string `json:"text,omitempty"`
 }
 
-// TakeBack takes records back: from the next request on, neither they nor what is about the same are added to prompts by themselves. With
-// undo they may be given again. Inside a run it is refused with [ErrInRun].
+// TakeBack takes records back: from the next request on, neither they nor what is about the same are added to prompts by themselves. With undo
+// they may be given again. It stops at the first error. Inside a run it is refused with [ErrInRun].
 func (m *Memory) TakeBack(ctx context.Context, undo bool, ids ...string) error {
 	if err := m.requirePerson(); err != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 // FactsDir returns the directory of the queue and the budget for drawing facts.
 func (m *Memory) FactsDir() string { return filepath.Join(m.state, "facts") }
 
-// Unread returns the ids of the episodes that a query matches and that were not read for facts yet, the oldest first, at most
-// [facts.MaxQueue].
+// Unread returns the ids of the episodes that a query matches and that were not read for facts yet, the oldest first, at most [facts.MaxQueue].
 func (m *Memory) Unread(ctx context.Context, q Query) ([]string, error) {
 	q.Kind = string(memory.KindEpisode)
 	f, err := q.filter()

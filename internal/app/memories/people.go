@@ -63,8 +63,7 @@ func (q Query) namespaceFilter() []string {
 	return []string{q.Namespace}
 }
 
-// Search returns the records that match the words, the best first. An empty text is an error. If only words could be compared, there is a
-// warning.
+// Search returns the records that match the words, the best first. An empty text is an error. If only words could be compared, there is a warning.
 func (m *Memory) Search(ctx context.Context, q Query) (memory.Results, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return memory.Results{}, errors.New(`nothing to search for; write it as in: plimsoll memory search "which database"`)

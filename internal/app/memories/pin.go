@@ -135,7 +135,8 @@ func (m *Memory) Confirm(ctx context.Context, draft string) error {
 	return m.syncPins(ctx)
 }
 
-// EditProfile opens the profile in the user's editor, and gives what it says then. Nothing of it is in force before [Memory.Confirm].
+// EditProfile opens the profile in the user's editor, and gives what it says then. Nothing of it is in force before [Memory.Confirm]. Inside a run
+// it is refused with [ErrInRun].
 func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
 	if err := m.requirePerson(); err != nil {
 		return Pins{}, err
@@ -160,7 +161,8 @@ func (m *Memory) EditProfile(ctx context.Context) (Pins, error) {
 	return m.Pins()
 }
 
-// EditText opens a text in the user's editor, in a private file that is removed afterwards, and returns the edited text.
+// EditText opens a text in the user's editor, in a private file that is removed afterwards, and returns the edited text. One larger than
+// memory.MaxNote is an error.
 func EditText(ctx context.Context, text string) (string, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-memory-")
 	if err != nil {
@@ -178,7 +180,8 @@ func EditText(ctx context.Context, text string) (string, error) {
 	return string(after), err
 }
 
-// runEditor opens a file in the editor that VISUAL or EDITOR names, and waits until it ends. No shell sees the name.
+// runEditor opens a file in the editor that VISUAL, else EDITOR, names, without either in vi or on Windows in notepad, and waits until it ends. No
+// shell sees the name.
 func runEditor(ctx context.Context, path string) error {
 	line := os.Getenv("VISUAL")
 	if line == "" {

@@ -149,7 +149,7 @@ func (p *Plane) Recaller() proxy.Recaller {
 	return recaller{p}
 }
 
-// Namespace returns where its conversations are kept.
+// Namespace returns where its conversations are kept; "" for a nil Plane.
 func (p *Plane) Namespace() string {
 	if p == nil {
 		return ""
@@ -191,7 +191,7 @@ func (p *Plane) Stats() capture.QueueStats {
 	return p.queue.Stats()
 }
 
-// Flush waits until what was handed over is written, for tests and for whoever asks the memory next.
+// Flush waits until what was handed over is written, for tests and for whoever asks the memory next. A nil Plane has nothing to write.
 func (p *Plane) Flush(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -219,7 +219,8 @@ func (p *Plane) write(ctx context.Context, records []memory.Record) error {
 	return learnStanding(ctx, store, records, added.IDs)
 }
 
-// reportLosses writes losses to the journal when they begin, and again whenever there are ten times as many. It warns the user once.
+// reportLosses writes losses to the journal when they begin, and again whenever there are ten times as many. Of writes that failed it warns the
+// user once, if the memory could be opened.
 func (p *Plane) reportLosses(s capture.QueueStats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

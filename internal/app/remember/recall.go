@@ -58,8 +58,8 @@ func (p *Plane) readPins(ctx context.Context, store *memory.Store) bool {
 // namespaces returns the namespaces that are searched for a prompt.
 func (p *Plane) namespaces() []string { return memories.Namespaces(p.o.Namespace) }
 
-// Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned and the standing instructions, and each what
-// the user said about it before, as [memories.Choose] decides.
+// Recall implements [proxy.Recaller]. The first prompt of a conversation gets what is pinned and the standing instructions, and each what the user
+// said about it before, as [memories.Choose] decides. Until the memory is ready, or if ctx ends first, it is nothing.
 func (r recaller) Recall(ctx context.Context, q proxy.Prompt) string {
 	if !r.ready.Load() {
 		return ""
@@ -224,7 +224,7 @@ func (k keeper) Keep(e proxy.Excerpt) {
 	k.queue.Put(int64(len(e.Body)), func() []memory.Record { return k.episodes(&e) })
 }
 
-// episodes returns the records to keep of an excerpt of a conversation.
+// episodes returns the records to keep of an excerpt of a conversation, none if it cannot be parsed.
 func (p *Plane) episodes(e *proxy.Excerpt) []memory.Record {
 	r, err := wire.Parse(e.Dialect, e.Body)
 	if err != nil || len(r.Messages) != len(e.Places) {

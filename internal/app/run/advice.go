@@ -114,8 +114,8 @@ func limitOf(r journal.Report, name string) journal.Limit {
 // the largest of the agent CLIs that were measured takes 869 MB for one turn. Of other commands nobody knows what they were at.
 const startUpLimit = 1 * limit.GiB
 
-// Again returns the command line that runs a command once more, with more memory than what ended it or a process of it; "" where more memory
-// is not what helps, or a part of the command was masked or cannot be typed.
+// Again returns the command line that runs a command once more, with more memory than what ended it or a process of it; "" where more memory is
+// not what helps or cannot be had by the flag, or a part of the command was masked or cannot be typed.
 func Again(r journal.Report, basis runs.Decision) string {
 	if r.OOMDKills > 0 || r.Outcome != journal.OutcomeOOM && r.OOMKills == 0 && len(r.KilledChildren) == 0 {
 		return ""

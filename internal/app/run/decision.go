@@ -21,8 +21,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// decision is the plan of a run before it starts: its tool and project, its expected need, and its limits. [Decision]
-// is its form in a dry run.
+// decision is the plan of a run before it starts: its tool and project, its expected need, and its limits. [Decision] is its form in a dry run.
 type decision struct {
 	Match config.Match
 	Tool  string

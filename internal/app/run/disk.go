@@ -73,7 +73,8 @@ func (u *writeUse) noteLast() {
 	}
 }
 
-// noteDisk writes an event to the journal and warns the user.
+// noteDisk writes an event to the journal and warns the user. One about what the agent itself writes is no limit that was reached, but only a
+// warning.
 func (x *process) noteDisk(e disk.Event) {
 	if e.Own {
 		x.report.warn("disk", ownWords(e, x.decision.Tool))
@@ -134,6 +135,7 @@ type writingRun struct {
 	list  []disk.Process // of the last look
 }
 
+// Processes returns the processes of the run, in memory that the next call uses again.
 func (r *writingRun) Processes() []disk.Process {
 	r.list = r.list[:0]
 	r.EachProcess(func(m sandbox.Member) {

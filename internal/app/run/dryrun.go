@@ -62,6 +62,7 @@ type WindowDecision struct {
 	Upstreams []string `json:"upstreams,omitempty"` // base URLs
 }
 
+// words tells what the proxy is for and where it sends to, or why there is none; "" if neither is known.
 func (w WindowDecision) words() string {
 	switch {
 	case w.Proxy:
@@ -80,7 +81,7 @@ type Slots struct {
 	TotalMost int `json:"total_max"`
 }
 
-// dryRun prints the decision and returns status 0 when the run would start now, 125 when not.
+// dryRun prints the decision and returns status 0 when the run would start now, 125 when not or when it cannot be printed.
 func (x *process) dryRun(ctx context.Context) Status {
 	p := x.decision
 	d := Decision{
@@ -141,6 +142,7 @@ func (x *process) dryRun(ctx context.Context) Status {
 	return Status{}
 }
 
+// text returns the decision as --dry-run prints it, a row for each part of it.
 func (d Decision) text(p *decision) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
@@ -230,7 +232,8 @@ type Doctor struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Examine probes every layer of this host by doing the real thing, and adds notes about shared claims and certificates.
+// Examine probes every layer of this host by doing the real thing, asks the fleet if there is one, and adds notes about shared claims,
+// certificates and the fleet.
 func Examine(ctx context.Context, c *core.Core) (Doctor, error) {
 	settings, err := c.Config.For("")
 	if err != nil {
@@ -245,6 +248,7 @@ func Examine(ctx context.Context, c *core.Core) (Doctor, error) {
 	return d, nil
 }
 
+// doctorOf probes every layer. Chosen is the first of layers that works here, "" for none.
 func doctorOf(ctx context.Context, layers []string) Doctor {
 	d := Doctor{Layers: sandbox.Probe(ctx, os.Getenv(sandbox.CookieName) != "")}
 	for _, name := range layers {

@@ -51,13 +51,14 @@ func (x *process) startRelay() {
 	x.editor = e
 }
 
+// isPipe reports whether f is a pipe or a socket; false if that is not known.
 func isPipe(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
-// gatewayOf returns a function that puts an MCP server which the editor names behind the gateway, by returning another command and
-// arguments for it ("" for none); nil when [mcp] wrap is off.
+// gatewayOf returns a function that puts an MCP server which the editor names behind the gateway, by returning another command and arguments for
+// it ("" for none); nil when [mcp] wrap is off or the path of this program is not known.
 func (x *process) gatewayOf(e *editor) acp.Gateway {
 	self, err := os.Executable()
 	if x.decision.Settings.MCP.Wrap == "off" || err != nil {
@@ -179,6 +180,7 @@ func (x *process) watchEditor() (stop func()) {
 	}
 }
 
+// lastActive returns when one of the sessions was active last, zero without sessions.
 func lastActive(s acp.State) (last time.Time) {
 	for _, one := range s.Sessions {
 		if one.Active.After(last) {
@@ -202,8 +204,9 @@ func (x *process) noteEditor(e *editor, s acp.State) {
 	x.report.journal.Append(journal.EditorSeen{Editor: said})
 }
 
-// answerEditor answers the requests that the agent has left open with an error, if the run was refused, ended by a limit or a signal, or ran
-// out of memory; otherwise the editor would wait for ever. It does nothing after an agent that ended by itself.
+// answerEditor answers the requests that the agent has left open with an error, if the run did not start, was ended by a limit or a signal, or ran
+// out of memory; otherwise the editor would wait for ever. After an agent that ended by itself it answers nothing. The last state of the traffic
+// goes into the journal.
 func (x *process) answerEditor() {
 	e := x.editor
 	if e == nil {
@@ -257,8 +260,8 @@ func (x *process) fail(err error) Status {
 	return status
 }
 
-// findCaller returns the program that talks to the command over standard input, such as an editor, with which the run ends; nil for none.
-// It starts a guard process that cleans up in case that program's end kills both the command and this process.
+// findCaller returns the program that talks to the command over standard input, such as an editor, with which the run ends; nil for none. If the
+// run has a claim, it starts a guard process that cleans up in case that program's end kills both the command and this process.
 func (x *process) findCaller() *sandbox.Caller {
 	caller, ok := sandbox.FindCaller()
 	if !ok {

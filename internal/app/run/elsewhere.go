@@ -132,6 +132,7 @@ func fleetState(ctx context.Context, c *core.Core, s config.Settings) *FleetStat
 	return state
 }
 
+// words tells whether the fleet answers, and how many runs here it does not know of.
 func (s *FleetState) words() string {
 	said := fmt.Sprintf("The fleet at %s answers: nats-server %s, %s, its history is kept %s.", s.URL, s.Server, limit.Count(s.Servers, "server"), limit.Count(s.Replicas, "time"))
 	if s.Why != "" {
@@ -146,8 +147,8 @@ func (s *FleetState) words() string {
 	return said
 }
 
-// shareHistory sends what the run used to the fleet's history, and what earlier runs could not send. If the fleet does not answer, it waits
-// in a queue on disk for the next run.
+// shareHistory sends what the run used to the fleet's history, and what earlier runs could not send. If the fleet does not answer, it waits in a
+// queue on disk for the next run. It does nothing for a run that recordHistory has left out.
 func (x *process) shareHistory() {
 	if x.recorded == nil {
 		return

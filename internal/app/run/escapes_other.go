@@ -2,6 +2,5 @@
 
 package run
 
-// drawsEscapes reports whether a terminal understands escape sequences: TERM=dumb is asked
-// elsewhere.
+// drawsEscapes reports whether a terminal understands escape sequences: TERM=dumb is asked elsewhere.
 func drawsEscapes() bool { return true }

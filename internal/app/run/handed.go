@@ -47,8 +47,7 @@ var clients = []daemonClient{
 	{[]string{"at", "batch"}, nil, nil, "plimsoll run in the job itself"},
 }
 
-// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true if the words limit
-// it.
+// clientOf returns the client that a command line with this name and these words starts, nil for none; bounded is true if the words limit it.
 func clientOf(name string, words []string) (c *daemonClient, bounded bool) {
 	words = words[:min(len(words), 64)]
 	for i := range clients {
@@ -103,8 +102,8 @@ func (h *handed) checkProcess(pid int, name string) {
 	})
 }
 
-// check examines a program and its arguments. If they hand work over to a process outside of the run, it notes that and warns, once for the
-// run. command is true for the run's own command.
+// check examines a program and its arguments. If they hand work over to a process outside of the run, it notes that and, unless they bound it
+// themselves, warns, once for the run. command is true for the run's own command.
 func (h *handed) check(name string, words []string, command bool) {
 	c, bounded := clientOf(name, words)
 	var told string

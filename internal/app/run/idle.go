@@ -132,7 +132,7 @@ func (x *process) noteUseOf(run *sandbox.Run, e idle.Event) {
 	}
 }
 
-// reclaim gives the memory of the run back to the machine.
+// reclaim gives the memory of the run back to the machine, or warns that it cannot; both are noted in the journal.
 func (x *process) reclaim(run *sandbox.Run) {
 	freed, err := run.Reclaim()
 	if err != nil {

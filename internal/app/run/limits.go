@@ -97,8 +97,8 @@ func (x *process) noteLimits(held sandbox.Strength) {
 	}
 }
 
-// noteUse writes the use of memory, processor and time to the journal, once the run is over, and warns of a run that got too little
-// processor.
+// noteUse writes the use of memory, processor and time, and the longest time idle, to the journal, once the run is over, and warns of a run that
+// got too little processor.
 func (x *process) noteUse() {
 	r := &x.result
 	x.report.journal.Append(journal.LimitUsed{Name: "memory", Used: int64(r.Peak.Bytes)})

@@ -29,6 +29,7 @@ type MCPDecision struct {
 // offeredMemory is the name under which the agent's memory is offered to a tool as an MCP server, where the memory is on.
 const offeredMemory = "plimsoll-memory"
 
+// words tells which servers get the gateway, or why none does; "" if neither is known.
 func (d MCPDecision) words() string {
 	switch {
 	case len(d.Wrapped) > 0:
@@ -187,7 +188,7 @@ func EnterRun(file string) error {
 	return nil
 }
 
-// decideServers returns what a dry run says about the MCP gateway.
+// decideServers returns what a dry run says about the MCP gateway, and sets x.noTools.
 func (x *process) decideServers() MCPDecision {
 	setup, err := x.planServers(x.opts.Command, os.Environ(), filepath.Join(os.TempDir(), "plimsoll-dry-run"))
 	x.noTools = x.whyNoTools(setup, err)
@@ -206,7 +207,8 @@ func (x *process) decideServers() MCPDecision {
 	return d
 }
 
-// collectTally adds what the MCP gateways of this run did to its report, and removes their account.
+// collectTally adds what the MCP gateways of this run did to its report, and removes their account. It warns if the definitions of their tools
+// take much of the window.
 func (x *process) collectTally(run string) {
 	rows, err := mcp.TakeTally(x.app.Core, run)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// watchOrphans watches the processes of the run whose parent has ended, and handles them as on_orphan says, until stop is called.
+// watchOrphans watches the processes of the run whose parent has ended, and handles them as on_orphan says, until stop is called. It does nothing
+// if that is off, or if the run around this one sees them.
 func (x *process) watchOrphans(run *sandbox.Run) (stop func()) {
 	s := x.decision.Settings
 	if s.OnOrphan == config.OnOrphanOff || s.OrphanMax <= 0 || x.nested && !run.Adopts() {
@@ -86,7 +87,7 @@ func orphanWords(e orphans.Event) string {
 	return strings.Join(parts, "; ")
 }
 
-// namesOf returns the orphans in words, grouped by name, the busiest first: "yes ×39 (7.0 CPUs), node (pid 12, idle)".
+// namesOf returns the orphans in words, grouped by name, the busiest first and at most four names: "yes ×39 (7.0 CPUs), node (pid 12, idle)".
 func namesOf(list []orphans.Orphan) string {
 	type group struct {
 		name string

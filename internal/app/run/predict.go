@@ -41,8 +41,8 @@ func Predict(c *core.Core, command ...string) (Prediction, error) {
 	return p, err
 }
 
-// PredictJob returns the same with the settings in force, for a run here, or on another machine, of which nothing is known. tool names the tool; "" goes
-// by the command.
+// PredictJob returns the same with the settings in force, for a run here, or on another machine, of which nothing is known. tool names the tool;
+// "" goes by the command.
 func PredictJob(c *core.Core, here bool, tool string, command []string) (Prediction, config.Settings, error) {
 	if here {
 		return predict(c, hostNow(), tool, command)
@@ -95,8 +95,7 @@ func (p Prediction) OneFigureBytes() int64 {
 	return p.LimitBytes
 }
 
-// spentBefore returns what earlier runs of the tool in this project, here or else on other hosts, have spent on models; nil if nothing is
-// known.
+// spentBefore returns what earlier runs of the tool in this project, here or else on other hosts, have spent on models; nil if nothing is known.
 func (p *decision) spentBefore(history *usage.History) *usage.Spend {
 	if history == nil {
 		return nil

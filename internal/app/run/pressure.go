@@ -34,6 +34,7 @@ type watched struct {
 	Rests        time.Time     `json:"rests,omitzero"`
 }
 
+// pressureState returns the part of the record that the pressure package keeps; setState writes it.
 func (r *claimRecord) pressureState() pressure.State {
 	s := pressure.State{
 		Mode: r.Pressure.Mode, Frozen: r.Frozen, StoppedSince: r.Pressure.StoppedSince,
@@ -180,6 +181,7 @@ func (x *process) notePressure(e pressure.Event) {
 	}
 }
 
+// pressureWords returns a sentence on an event: what is done and why, or the error if that failed.
 func pressureWords(e pressure.Event) string {
 	child := fmt.Sprintf("%s (pid %d, %s)", e.Child.Name, e.Child.PID, e.Child.Bytes.Human())
 	hold := fmt.Sprintf("%.0f s", pressure.DefaultHold.Seconds())

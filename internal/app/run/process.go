@@ -25,8 +25,7 @@ import (
 	"github.com/plimsoll/plimsoll/process/sandbox"
 )
 
-// process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the
-// MCP servers.
+// process is the command of one run from its admission to its end, with what lives beside it: the claim, the proxy, the MCP servers.
 type process struct {
 	app      *app
 	opts     *Options
@@ -112,7 +111,8 @@ func (x *process) admit(ctx context.Context) error {
 	return x.checkNesting()
 }
 
-// noteLessRoom warns when the run starts with a smaller reservation than it is expected to need, because no more memory is available.
+// noteLessRoom warns when the run starts with a smaller reservation than it is expected to need, because no more memory is available; not within
+// another run, or if it was forced.
 func (x *process) noteLessRoom(t admission.Terms) {
 	e := x.decision.Estimate
 	if x.decision.Reservation <= t.Estimate || x.nested || x.claim.Forced() {
@@ -358,6 +358,7 @@ func (x *process) warnAboutPids() {
 	}
 }
 
+// id returns the run's id: that of its claim, else the one that its report was given.
 func (x *process) id() string {
 	if x.claim != nil {
 		return x.claim.ID()
@@ -365,8 +366,8 @@ func (x *process) id() string {
 	return x.report.id
 }
 
-// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store nor a limit of an idle time: it
-// publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for more memory on to fulfil, in a
+// observer returns a function for [sandbox.Spec].Observe, nil when there is neither a claim nor a store nor a fleet nor a limit of an idle time:
+// it publishes each sample in the claim, stores it, has the screen and the use looked at, and passes a wish for a higher limit on to fulfil, in a
 // goroutine and after started.
 func (x *process) observer(screen *sandbox.Screen, started <-chan struct{}, fulfil func(admission.Wish)) func(sandbox.Sample) {
 	claim, store, own := x.claim, x.report.store, x.report.own

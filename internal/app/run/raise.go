@@ -35,8 +35,8 @@ type RaiseOptions struct {
 // ErrRaiseInRun is wrapped where an agent would give itself more.
 var ErrRaiseInRun = errors.New("this is inside a run, and what is in a run does not raise limits: do it in a shell of your own")
 
-// Raise gives a living run of this user a higher limit. run is its id, the beginning of one, the name of a tool of which one run lives, or
-// "last", the newest one that lives.
+// Raise gives a living run of this user a higher limit. run is its id, the beginning of one, the name of a tool of which one run lives, or "last",
+// the newest one that lives and is not inside another. Within a run the error is [ErrRaiseInRun]; a refusal by the run is an error too.
 func Raise(ctx context.Context, c *core.Core, run string, o RaiseOptions) (Raised, error) {
 	if f := c.Fence(); f.Inside() {
 		return Raised{}, fmt.Errorf("%w (%s)", ErrRaiseInRun, f.Why)
@@ -60,7 +60,8 @@ func Raise(ctx context.Context, c *core.Core, run string, o RaiseOptions) (Raise
 	return Raised{h.ID, h.Tool, name, answer.From, answer.To, answer.Words, answer.Note}, nil
 }
 
-// LivingRuns returns the ids of this user's runs that hold a claim, for shell completion.
+// LivingRuns returns, for shell completion, the ids of this user's runs that hold a claim, each with a tab and its tool and project behind it; nil
+// if the ledger cannot be used.
 func LivingRuns(ctx context.Context, c *core.Core) (ids []string) {
 	ledger, err := c.OpenLedger(func(w admission.Warning) { c.Warn(w.Text) })
 	if err != nil {
@@ -75,8 +76,8 @@ func LivingRuns(ctx context.Context, c *core.Core) (ids []string) {
 	return ids
 }
 
-// findLiving returns the living run that a word names: by its id, the beginning of one, its tool, or "last". It is an error if that is none
-// or several.
+// findLiving returns the living run that a word names: by its id, the beginning of one, its tool, or "last", for the newest that is not inside
+// another. It is an error if that is none or several.
 func findLiving(ctx context.Context, ledger *admission.Ledger, word string) (admission.Holder, error) {
 	all, err := ledger.Holders(ctx)
 	if err != nil {

@@ -103,6 +103,7 @@ func (r *report) alert(about, text string) {
 	r.note(about, text)
 }
 
+// note appends a warning, without secrets, to the journal. Until there is one it is kept, at most maxSaid of them.
 func (r *report) note(about, text string) {
 	if w := (journal.Warned{About: about, Text: r.hidden.Text(text)}); r.journal != nil {
 		r.journal.Append(w)
@@ -297,6 +298,7 @@ func putReport(file, folder string, body []byte) error {
 	return atomicfile.Replacement{Root: root, Name: name, Perm: 0o600, Kept: atomicfile.Durable}.Write(body)
 }
 
+// isLink returns the error for a file that is a symbolic link, or that of reading it as one: it is never nil.
 func isLink(file string) error {
 	target, err := os.Readlink(file)
 	if err != nil {
@@ -315,8 +317,7 @@ func ofSystem(name string) bool {
 // reportPatience bounds the wait for the reader of a pipe: the run has ended, and its exit status waits.
 const reportPatience = 5 * time.Second
 
-// appendTo appends body to a device, a pipe or the like, which open opens. It never waits for long: nobody may read a pipe that the run
-// made.
+// appendTo appends body to a device, a pipe or the like, which open opens. It never waits for long: nobody may read a pipe that the run made.
 func appendTo(file string, body []byte, open func(flag int) (*os.File, error)) error {
 	f, err := open(os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NONBLOCK)
 	if errors.Is(err, syscall.ENXIO) {

@@ -151,13 +151,11 @@ func (a *app) decideRun(o *Options, r *report) (*decision, *usage.History, error
 // behind (a claim, an empty group) the next command removes, as after SIGKILL.
 const giveUp = 3 * time.Second
 
-// Exit ends this process the way the command ended. A command that died of SIGINT,
-// SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell stops its loop only when it
-// sees that, and not on status 130.
+// Exit ends this process the way the command ended. A command that died of SIGINT, SIGQUIT, SIGHUP or SIGTERM makes us die of it too: a shell
+// stops its loop only when it sees that, and not on status 130.
 func (s Status) Exit() { core.Exit(s.Code, s.Signal) }
 
-// authorityNotes returns a sentence for doctor when this machine has no root certificates, so that every https request would fail; else
-// nil.
+// authorityNotes returns a sentence for doctor when this machine has no root certificates, so that every https request would fail; else nil.
 func authorityNotes() []string {
 	pool, err := x509.SystemCertPool()
 	if err == nil && !pool.Equal(x509.NewCertPool()) {

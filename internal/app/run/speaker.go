@@ -68,14 +68,14 @@ func (s *speaker) style(code, text string) string {
 // maxSaid bounds the warnings that are remembered so as not to be said twice.
 const maxSaid = 64
 
-// warn prints a warning once, and nothing under --quiet: the report still has it.
+// warn prints a warning once, and nothing under --quiet. The caller puts it into the report.
 func (s *speaker) warn(text string) {
 	if !s.quiet {
 		s.alert(text)
 	}
 }
 
-// alert prints a warning once, under --quiet too.
+// alert prints a warning once, under --quiet too. Once maxSaid texts were said, further ones are printed each time.
 func (s *speaker) alert(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,6 +186,7 @@ func (s *speaker) clear() {
 	s.clearLocked()
 }
 
+// clearLocked removes an unclosed line from the terminal. The caller holds the lock.
 func (s *speaker) clearLocked() {
 	if s.unclosed {
 		_, _ = io.WriteString(s.w, "\r\x1b[K")

@@ -54,8 +54,9 @@ func (x *process) openMeter() error {
 	return nil
 }
 
-// checkUnmetered returns an error if the run has limits of what it may spend, or budgets apply to it, although it has no proxy that could
-// enforce them; why says the reason for that. Budgets are not asked of a command that is not known to use a model, nor with --force.
+// checkUnmetered returns an error if the run has limits of what it may spend, or budgets apply to it, although it has no proxy that could enforce
+// them; why says the reason for that. Budgets are not asked of a command that is not known to use a model, nor with --force, nor inside a run that
+// has a proxy.
 func (x *process) checkUnmetered(choice windowChoice, why string) error {
 	s := x.decision.Settings
 	switch {
@@ -67,7 +68,7 @@ func (x *process) checkUnmetered(choice windowChoice, why string) error {
 	return nil
 }
 
-// knownAnswers returns what earlier runs of the tool tell of its answers.
+// knownAnswers returns what the last fewRuns runs of the tool, in this project or else in any, tell of its answers. It is never nil.
 func (x *process) knownAnswers() *spend.Answers {
 	answers := &spend.Answers{}
 	if x.history == nil {
@@ -109,8 +110,7 @@ func (x *process) onSpendLine(l spend.Line) {
 	x.report.warn("spend", text)
 }
 
-// noteSpent writes to the journal how much of its own limits of spending the run has used. Budgets are not in it, because other runs share
-// them.
+// noteSpent writes to the journal how much of its own limits of spending the run has used. Budgets are not in it, because other runs share them.
 func (x *process) noteSpent(l spend.Limits, a spend.Amount) {
 	if l.Tokens > 0 {
 		x.report.journal.Append(journal.LimitUsed{Name: spend.LimitTokens, Used: a.Tokens, Hard: l.Tokens})

@@ -68,6 +68,8 @@ func (s *speaker) report(r journal.Report, basis runs.Decision, cpu time.Duratio
 	s.line(b.String())
 }
 
+// verdictOf returns how a run ended, in words: of memory before all else, then by a signal, else with its exit status. It names a limit that the
+// run had reached, if that ended it.
 func verdictOf(r journal.Report) string {
 	switch {
 	case r.Outcome == journal.OutcomeOOM && r.OOMDKills > 0 && r.OOMKills == 0:
@@ -97,7 +99,7 @@ func inOneLine(r journal.Report, next string) string {
 	return text + "; " + next
 }
 
-// memoryRow returns the peak, drawn as a bar against the limit.
+// memoryRow returns the peak, drawn as a bar against the limit if there is one.
 func memoryRow(r journal.Report) string {
 	peak := limit.Bytes(r.PeakBytes).Human()
 	if !r.PeakExact {
@@ -114,13 +116,14 @@ func memoryRow(r journal.Report) string {
 	return row
 }
 
-// gauge draws a bar of ten cells, filled up to share (0 to 1).
+// gauge draws a bar of ten cells, filled up to share; below 0 it is empty, above 1 full.
 func gauge(share float64) string {
 	const cells = 10
 	full := min(cells, max(0, int(share*cells+0.5)))
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 }
 
+// estimateRow returns what was expected, and how many times that was taken if it was learned and was too low by more than 5 %.
 func estimateRow(r journal.Report) string {
 	e := r.Estimate
 	row := limit.Bytes(e.Bytes).Human() + " expected, " + EstimateWords(e)
@@ -173,6 +176,7 @@ func mechanismWords(m string) string {
 	return "not limited"
 }
 
+// killedRow returns how many processes were killed for memory and the names of at most four, "" if there were none.
 func killedRow(r journal.Report) string {
 	n := max(len(r.KilledChildren), r.OOMKills)
 	if n == 0 {
@@ -197,6 +201,7 @@ func killedRow(r journal.Report) string {
 	return row
 }
 
+// leftoverRow returns how many processes outlived the tool and the fate of at most four, "" if there were none.
 func leftoverRow(r journal.Report) string {
 	if len(r.Leftovers) == 0 {
 		return ""
@@ -252,7 +257,8 @@ func defers(tool string) bool {
 	return ok && a.DefersTools
 }
 
-// windowRow returns the fullest request against the model's window, and what the proxy did about it; "" for a run without such requests.
+// windowRow returns the fullest request against the model's window, and what the proxy did about it; for an agent without a proxy the reason, and
+// "" for other commands and without requests.
 func windowRow(w journal.Window) string {
 	if w.Unknown {
 		return "" // most commands ask no model; the dry run, the report and top say it

@@ -105,8 +105,8 @@ func (x *process) clientSetup(argv, environ []string) (profile.Setup, error) {
 	}, nil
 }
 
-// planWindow returns the profile's settings that point the tool at the proxy at address, or a Setting.Why not to. folder is the place for
-// its private files; secure opens a second address with TLS.
+// planWindow returns the profile's settings that point the tool at the proxy at address, or a Setting.Why not to, and sets x.through. folder is
+// the place for its private files; secure opens a second address with TLS.
 func (x *process) planWindow(c windowChoice, address, token, folder string, aws bool, secure func() (string, []byte, error)) (profile.Setting, error) {
 	p := x.decision
 	setup, err := x.clientSetup(x.opts.Command, os.Environ())
@@ -194,7 +194,8 @@ func (x *process) privateFolder(run string) (string, error) {
 	return filepath.Join(dir, "files"), nil
 }
 
-// writePrivate writes files that only this user may read, makes their folders, and removes them at the end of the run.
+// writePrivate writes files that only this user may read, and makes their folders. At the end of the run it removes the folder above theirs with
+// all that is in it.
 func (x *process) writePrivate(files []profile.File) error {
 	for _, f := range files {
 		folder := filepath.Dir(f.Path)
@@ -225,9 +226,8 @@ func (x *process) warnAboutProxy() {
 	}
 }
 
-// collectAt is the GC percentage of a supervisor with a proxy. It handles one conversation and
-// has time, and what it holds is taken from the agent: with Go's own 100 it held 19 MiB of
-// anonymous memory in a long session of Claude Code, with this 12.
+// collectAt is the GC percentage of a supervisor with a proxy. It handles one conversation and has time, and what it holds is taken from the
+// agent: with Go's own 100 it held 19 MiB of anonymous memory in a long session of Claude Code, with this 12.
 const collectAt = 25
 
 // serveWindow starts the proxy for the run's upstreams on ln, and on the TLS listener of secure if that is open, and sets x.closeProxy. It

@@ -42,8 +42,8 @@ func (i *insertion) apply(base []byte) []byte {
 	return after
 }
 
-// remove returns a file's content without the text. exact reports whether that is the file before, byte for byte; found is false, and base
-// the content, when the text is not there or more than once.
+// remove returns a file's content without the text. exact reports whether that is the file before, byte for byte; found is false, and base the
+// content, when the text is not there or, in a file that was changed since, more than once.
 func (i insertion) remove(content []byte) (base []byte, exact, found bool) {
 	at := i.At
 	if digest(content) != i.After || at < 0 || at+len(i.Text) > len(content) || string(content[at:at+len(i.Text)]) != i.Text {
@@ -70,8 +70,8 @@ func hookText(base []byte, lines string) (at int, text string) {
 	return len(base), text
 }
 
-// withoutMarked returns a file's content without the marks and the text between them. It finds a text that is not in the record any more, as
-// after the state directory was lost.
+// withoutMarked returns a file's content without the first pair of marks and the text between them; without a pair, the content as it is. It finds
+// a text that is not in the record any more, as after the state directory was lost.
 func withoutMarked(content []byte) []byte {
 	before, rest, ok := bytes.Cut(content, []byte(openMark))
 	_, after, closed := bytes.Cut(rest, []byte(closeMark))

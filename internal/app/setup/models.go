@@ -69,6 +69,7 @@ func askServers(ctx context.Context, servers []modelServer) (all []answeringServ
 	return all
 }
 
+// listModels asks a server for its models. An answer other than 200 is an error, one that cannot be read has none.
 func listModels(ctx context.Context, client *http.Client, url string) ([]string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/models", nil)
 	if err != nil {

@@ -39,6 +39,7 @@ func hookFile(shell, home string, getenv func(string) string) string {
 	return ""
 }
 
+// configHome returns XDG_CONFIG_HOME if it is an absolute path, else .config below home.
 func configHome(home string, getenv func(string) string) string {
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -92,8 +93,8 @@ type file struct {
 	after   []byte   // what it is to be
 }
 
-// readTarget reads a file, following symbolic links if follow is set. A file that does not exist is noted as missing, which is no error. If
-// the file has to be left alone, the error is a *leftAlone with the reason.
+// readTarget reads a file behind symbolic links; a link that leads out of the home directory is followed only if follow is set. A file that does
+// not exist is noted as missing, which is no error. If the file has to be left alone, the error is a *leftAlone with the reason.
 func readTarget(path, home string, follow bool) (file, error) {
 	f := file{path: path, target: path, mode: 0o600}
 	dir := filepath.Dir(path)
@@ -146,6 +147,7 @@ func readTarget(path, home string, follow bool) (file, error) {
 	return f, err
 }
 
+// isBelow reports whether path is dir or below it, by the names alone: links are not resolved.
 func isBelow(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

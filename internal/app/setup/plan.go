@@ -93,6 +93,7 @@ func (s *site) target(path string) string {
 	return f.target
 }
 
+// preview returns the difference that a change makes to a file, or a sentence if there is none or err says why not.
 func preview(f file, i *insertion, err error) string {
 	switch {
 	case err != nil:
@@ -103,12 +104,13 @@ func preview(f file, i *insertion, err error) string {
 	return wrap.Diff(f.path, f.content, f.after)
 }
 
+// note adds a change to the result, with its action and why.
 func (s *site) note(change Change, action, why string) {
 	change.Action, change.Why = action, why
 	s.result.Changes = append(s.result.Changes, change)
 }
 
-// failed notes a file that is left alone, for a reason of its own or because it cannot be read.
+// failed notes a file that is left alone, for a reason of its own or because it cannot be read, or as done already if err says so.
 func (s *site) failed(change Change, err error) {
 	if l := leaveReason(err); l != nil && l.already {
 		s.note(change, Already, l.why)

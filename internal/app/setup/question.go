@@ -25,9 +25,8 @@ type Question struct {
 // tries bounds how often one question is asked.
 const tries = 10
 
-// answer returns the answer to a question: "all", "none" or names with blanks between for the question about names, else "yes" or "no". It is
-// the one given on the command line, else the person's, else the proposed one. If the person answers "?", it prints what show returns and
-// asks again.
+// answer returns the answer to a question: "all", "none" or names with blanks between for the question about names, else "yes" or "no". It is the
+// one given on the command line, else the person's, else the proposed one. If the person answers "?", it prints what show returns and asks again.
 func (s *site) answer(q Question, show func() string) (string, error) {
 	if q.Given != "" {
 		answer, err := q.parse(q.Given)
@@ -100,6 +99,7 @@ func list(names []string, word string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " " + word + " " + names[len(names)-1]
 }
 
+// firstName returns the first of names, or "NAME".
 func firstName(names []string) string {
 	if len(names) == 0 {
 		return "NAME"

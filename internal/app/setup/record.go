@@ -32,8 +32,7 @@ type record struct {
 	Editors    []string    `json:"editors,omitempty"`
 }
 
-// readRecord reads the record of what setup has changed; a missing file is an empty record. A damaged one, or one of another version, is an
-// error.
+// readRecord reads the record of what setup has changed; a missing file is an empty record. A damaged one, or one of another version, is an error.
 func readRecord(path string) (record, error) {
 	r := record{path: path, Schema: schema}
 	text, err := statefile.Read(path, maxRecord)
@@ -73,6 +72,7 @@ func (r record) write() error {
 	return atomicfile.Write(r.path, append(text, '\n'), 0o600, atomicfile.Durable)
 }
 
+// find returns the insertion of this kind into a file; false if there is none.
 func (r record) find(what, path string) (insertion, bool) {
 	i := slices.IndexFunc(r.Insertions, func(i insertion) bool { return i.What == what && i.Path == path })
 	if i < 0 {
@@ -81,6 +81,7 @@ func (r record) find(what, path string) (insertion, bool) {
 	return r.Insertions[i], true
 }
 
+// put records an insertion, in the place of one of the same kind into the same file.
 func (r *record) put(i insertion) {
 	r.drop(i.What, i.Path)
 	r.Insertions = append(r.Insertions, i)

@@ -168,7 +168,7 @@ func open(ctx context.Context, o Options) (*site, func(), error) {
 	return s, unlock, nil
 }
 
-// Do asks its questions and makes the changes. After an error nothing is changed.
+// Do asks its questions and makes the changes. After an error nothing is changed, or what was is taken back as far as that is possible.
 func Do(ctx context.Context, o Options) (Result, error) {
 	if !o.Yes && !o.DryRun && o.Ask == nil && (o.Agents == "" || o.MCP == "" || o.Watch == "") {
 		return Result{}, ErrNobodyToAsk

@@ -55,6 +55,7 @@ func detect(parent, login string) (string, error) {
 		printable.Name(orNobody(parent)), printable.Name(login), strings.Join(Shells(), ", "))
 }
 
+// orNobody returns name, or words for a program that is not known.
 func orNobody(name string) string {
 	if name == "" {
 		return "an unknown program"

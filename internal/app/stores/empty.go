@@ -41,7 +41,7 @@ func emptyResults(dir string, dry bool) ([]Item, error) {
 	return items, nil
 }
 
-// resultSizes returns the size of each kept result by its name.
+// resultSizes returns the size of each kept result by its name, without those that have gone meanwhile. The error is that of reading dir.
 func resultSizes(dir string) (map[string]limit.Bytes, error) {
 	sizes := map[string]limit.Bytes{}
 	entries, err := os.ReadDir(dir)
@@ -64,7 +64,7 @@ func resultSizes(dir string) (map[string]limit.Bytes, error) {
 	return sizes, err
 }
 
-// emptyCuts removes all that was cut from conversations.
+// emptyCuts removes all that was cut from conversations, or with dry only lists it.
 func emptyCuts(dir string, dry bool) (items []Item, err error) {
 	store, err := checkpoint.Open(checkpoint.Options{Dir: dir})
 	if err != nil {

@@ -23,7 +23,8 @@ func makePlaces(names []string, action string) (places []memory.Place) {
 	return places
 }
 
-// forgetCuts removes what compactions cut, what they made of it, and what was added to prompts, where it holds the words.
+// forgetCuts removes what compactions cut, what they made of it, and what was added to prompts, where it holds the words. With dry it only lists
+// it.
 func forgetCuts(_ context.Context, dir string, match memory.Match, dry bool) ([]memory.Place, error) {
 	store, err := checkpoint.Open(checkpoint.Options{Dir: dir})
 	if err != nil {
@@ -39,7 +40,7 @@ func forgetRuns(_ context.Context, dir string, match memory.Match, dry bool) ([]
 	return makePlaces(ids, memory.Blotted), err
 }
 
-// forgetResults removes kept results of tools that hold the words, or whose call does.
+// forgetResults removes kept results of tools that hold the words, or whose call does. With dry it only lists them.
 func forgetResults(_ context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	// The bounds are those of who writes results; these evict nothing.
 	s, err := spool.Open(spool.Options{Dir: dir, MaxAge: 1 << 62})
@@ -57,7 +58,8 @@ func forgetResults(_ context.Context, dir string, match memory.Match, dry bool) 
 	return places, errors.Join(err, s.Close())
 }
 
-// forgetLogs overwrites the words in the logs of MCP servers.
+// forgetLogs overwrites the words in the logs of MCP servers, or with dry lists the logs that hold them. After an error it goes on with the other
+// logs.
 func forgetLogs(_ context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -97,14 +99,15 @@ func overwriteWords(path string, words *memory.Finder, dry bool) (held bool, err
 	return true, f.Sync()
 }
 
-// forgetJobs overwrites the words in the records, reports and output of submitted jobs.
+// forgetJobs overwrites the words in the records, reports and output of submitted jobs, or with dry lists the jobs that hold them.
 func forgetJobs(ctx context.Context, dir string, match memory.Match, dry bool) ([]memory.Place, error) {
 	words := match.Finder()
 	ids, err := jobs.NewStore(filepath.Dir(dir)).Forget(ctx, func(path string, dry bool) (bool, error) { return overwriteWords(path, words, dry) }, dry)
 	return makePlaces(ids, memory.Blotted), err
 }
 
-// forgetNotes removes each file by an agent that holds the words. After an error it goes on with the other files.
+// forgetNotes removes each file by an agent that holds the words, or with dry only lists it. A file that cannot be read is passed over; after
+// another error it goes on with the other files.
 func forgetNotes(ctx context.Context, root string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	dirs, err := os.ReadDir(root)
 	if err != nil {

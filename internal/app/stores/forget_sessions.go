@@ -24,7 +24,7 @@ const (
 	sessionWait = 3 * time.Second
 )
 
-// forgetTasks removes the tasks of an agent over A2A that hold the words.
+// forgetTasks removes the tasks of an agent over A2A that hold the words, or with dry lists them.
 func forgetTasks(_ context.Context, dir string, match memory.Match, dry bool) (places []memory.Place, err error) {
 	names, err := tasklog.Forget(dir, match.Finder().In, dry)
 	for _, name := range names {
@@ -125,7 +125,8 @@ func forgetSession(ctx context.Context, store *conversation.Store, session strin
 	return true, c.Replace(ms)
 }
 
-// forgetMessage takes the words out of a message, and reports whether it held any. The arguments of a call that hold them become "{}".
+// forgetMessage takes the words out of a message, and reports whether it held any. The arguments of a call that hold them become "{}", and opaque
+// data that holds them is dropped whole.
 func forgetMessage(m *agent.Message, words *memory.Finder) (changed bool) {
 	if words.In([]byte(m.Text)) {
 		m.Text, changed = redact(m.Text, words), true

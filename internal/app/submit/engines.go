@@ -209,8 +209,8 @@ func (l *local) Output(ctx context.Context, ref jobs.Ref, out, errs io.Writer) e
 	return jobs.Tail(ctx, l, ref, out, errs)
 }
 
-// Cancel implements [jobs.Engine]. It asks the run to end, as kill does, and does nothing if the run is over. A job that is just starting
-// cannot be cancelled.
+// Cancel implements [jobs.Engine]. It asks the run to end, as kill does, or kills it on Windows, and does nothing if the run is over. A job that
+// is just starting cannot be cancelled.
 func (l *local) Cancel(_ context.Context, ref jobs.Ref) error {
 	entries, err := l.runs()
 	if err != nil {

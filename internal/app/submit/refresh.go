@@ -139,8 +139,8 @@ func refreshEngine(ctx context.Context, c *core.Core, store *jobs.Store, name st
 	}
 }
 
-// statusOf returns the status of a job: the engine's answer, completed by the report that the job left. A job that the engine does not know
-// has ended if there is a report, and is lost if there is none, unless it was submitted just now.
+// statusOf returns the status of a job: the engine's answer, completed by the report that the job left. A job that the engine does not know has
+// ended if there is a report or it was cancelled, and else is lost, unless it was submitted just now.
 func statusOf(store *jobs.Store, r *jobs.Record, answer jobs.Status, known bool, now time.Time) jobs.Status {
 	switch {
 	case known && answer.Phase != jobs.Ended:
@@ -177,8 +177,8 @@ const askAgain = 5 * time.Second
 // exitFailed is the status of Plimsoll's own failures.
 const exitFailed = 125
 
-// attend copies the output of a job until the job has ended, and returns its exit status. Ctrl-C, or a request to end, cancels the job; a
-// second one leaves it running and returns. say is called with messages for the user.
+// attend copies the output of a job until the job has ended, and returns its exit status; exitFailed if it is lost. Ctrl-C, or a request to end,
+// cancels the job; a second one leaves it running and returns 128 and the number of the signal. say is called with messages for the user.
 func attend(ctx context.Context, c *core.Core, p *Plan, out, errs io.Writer, say func(string)) (status int) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -55,8 +55,7 @@ type Found struct {
 	Page    string `json:"page"`    // of the release, to be read; may be ""
 }
 
-// Check asks for the newest release and compares it with this program by the rules of semantic versions
-// (https://semver.org/#spec-item-11).
+// Check asks for the newest release and compares it with this program by the rules of semantic versions (https://semver.org/#spec-item-11).
 func Check(ctx context.Context, o Options) (Found, error) {
 	o.From = cmp.Or(o.From, DefaultFrom)
 	from, err := url.Parse(o.From)
@@ -110,7 +109,8 @@ func Check(ctx context.Context, o Options) (Found, error) {
 	return f, nil
 }
 
-// parseRelease takes the version and the page out of an answer of the releases API.
+// parseRelease takes the version and the page out of an answer of the releases API. A page that is not https is left out; an answer without a
+// version, or larger than MaxBody, is an error.
 func parseRelease(text []byte) (Found, error) {
 	if len(text) > MaxBody {
 		return Found{}, fmt.Errorf("its answer is larger than %d MiB", MaxBody>>20)
@@ -140,7 +140,7 @@ func canonical(version string) string {
 	return semver.Canonical(version)
 }
 
-// mayAsk lets nobody between here and another machine say what the newest release is.
+// mayAsk returns an error unless an address is one with TLS or of this machine: nobody on the way may say what the newest release is.
 func mayAsk(u *url.URL) error {
 	if u.Scheme == "https" || u.Scheme == "http" && core.OnLoopback(u.String()) {
 		return nil

@@ -24,8 +24,8 @@ const (
 	spendTime = 5 * time.Second
 )
 
-// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet, or with a warning. The caller closes
-// it.
+// OpenHosts begins to follow the other hosts of a fleet, with their runs or without; nil where there is no fleet, or with a warning. The caller
+// closes it.
 func OpenHosts(c *core.Core, s config.Settings, withRuns bool) *hosts.View {
 	f, key, err := c.JoinFleet(s)
 	if err != nil {
@@ -46,7 +46,8 @@ func AwayWords(now hosts.Now) string {
 	return fmt.Sprintf("only this host is shown since %s: %v", now.Since.Local().Format("15:04:05"), now.Away)
 }
 
-// lookOnce returns the other hosts of the fleet and their runs, after waiting for them for at most lookTime; the zero value without a fleet.
+// lookOnce returns the other hosts of the fleet and their runs, after waiting for them for at most lookTime; the zero value without a fleet, or if
+// the configuration cannot be used.
 func lookOnce(ctx context.Context, c *core.Core) hosts.Now {
 	s, err := c.Config.For("")
 	if err != nil {
@@ -70,7 +71,8 @@ func lookOnce(ctx context.Context, c *core.Core) hosts.Now {
 // oldQueue is the wait on another host after which an alert is given.
 const oldQueue = 15 * time.Minute
 
-// alertsOf returns those about the fleet, for the dashboard.
+// alertsOf returns the alerts about the fleet for the dashboard, at most maxFleetAlerts: that it cannot be reached, or else hosts that fell silent
+// and runs that wait for long.
 func alertsOf(now hosts.Now, at time.Time) (list []dashboard.Alert) {
 	if now.Away != nil {
 		return []dashboard.Alert{{Level: "warning", Tool: "The fleet", What: "fleet", Time: now.Since, Help: "plimsoll top", Text: AwayWords(now)}}

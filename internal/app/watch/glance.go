@@ -165,6 +165,7 @@ func (s *Glance) ended(e runs.Entry) {
 	s.Compactions, s.Kills = int(e.Rooms()), e.Killed()
 }
 
+// setRun fills in what the file of a run says, over what its entry does.
 func (s *Glance) setRun(g runs.Glance) {
 	s.ended(g.Entry)
 	s.Compactions, s.Kills, s.Spent = g.Compactions, g.Kills, g.Spent
@@ -255,8 +256,7 @@ func (c *Client) window() (tokens, limit int64) {
 	return tokens, limit
 }
 
-// SessionLines returns lines about the traffic between an editor and an agent, as known at a time: one in all, and one for each open
-// session.
+// SessionLines returns lines about the traffic between an editor and an agent, as known at a time: one in all, and one for each open session.
 func SessionLines(e journal.Editor, at time.Time) []string {
 	head := fmt.Sprintf("%d sessions open of %d, %s, longest line %s", e.Open, e.Opened, limit.Count(e.Requests, "request"), limit.Bytes(e.LongestLine).Human())
 	if e.Servers > 0 {

@@ -43,7 +43,8 @@ func WriteMetrics(c *core.Core, to io.Writer) error {
 	return all.Write(to)
 }
 
-// WriteMetricsFile replaces a file for node_exporter's textfile collector, whole or not at all, by the metrics; others may read it.
+// WriteMetricsFile replaces a file for node_exporter's textfile collector, whole or not at all, by the metrics; others may read it. Its folder
+// must be there.
 func WriteMetricsFile(c *core.Core, file string) error {
 	if folder := filepath.Dir(file); !isFolder(folder) {
 		return fmt.Errorf("%s is no folder: make it, or name another place for the metrics", folder)
@@ -101,6 +102,7 @@ func ShowTraces(all *metrics.Runs, sender *traces.Sender) {
 	})
 }
 
+// startTraces starts to send traces to [watch] otlp. It is an error if no runs are kept, of which they are made.
 func startTraces(c *core.Core, s config.Settings, version string) (*traces.Sender, error) {
 	if !s.Watch.Runs {
 		return nil, errors.New("they are made of what is kept of runs, and [watch] runs is false")

@@ -75,6 +75,7 @@ func (h *holder) acquire() bool {
 	return true
 }
 
+// open opens the lock file of h, and makes it and its directory if they are not there.
 func (h *holder) open() (*os.File, error) {
 	runtime, err := h.core.Dirs.EnsureRuntime()
 	if err != nil {
@@ -87,6 +88,7 @@ func (h *holder) open() (*os.File, error) {
 	return statefile.Open(filepath.Join(dir, h.id+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
+// warn gives a warning the first time that it is called, whatever the text.
 func (h *holder) warn(text string) {
 	if !h.told {
 		h.told = true
@@ -94,6 +96,7 @@ func (h *holder) warn(text string) {
 	}
 }
 
+// release gives the lock back and closes its file, if h has opened it. The file stays on the disk.
 func (h *holder) release() {
 	if h.file != nil {
 		_ = filelock.Release(h.file)

@@ -74,6 +74,7 @@ const (
 	maxAgents = 100
 )
 
+// tasksOf returns the newest tasks of at most maxAgents agents, the newest first. What cannot be read of an agent is left out.
 func tasksOf(c *core.Core) ([]task, error) {
 	dir, err := c.Dirs.State()
 	if err != nil {
@@ -97,7 +98,7 @@ func tasksOf(c *core.Core) ([]task, error) {
 	return list[:min(len(list), maxTasks)], nil
 }
 
-// questions returns the newest questions to agents, the newest first.
+// questions returns the newest questions to agents, the newest first, from at most maxAsked runs.
 func questions(c *core.Core) ([]question, error) {
 	s, err := Open(c)
 	if err != nil {

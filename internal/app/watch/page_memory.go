@@ -74,6 +74,7 @@ type shownRecord struct {
 	Withheld  bool      `json:"withheld,omitempty"` // a person took it back, or one about the same
 }
 
+// shownOf returns a record as the page shows it, with at most shownWords characters of its text.
 func shownOf(r memory.Record) shownRecord {
 	r = readable(r)
 	text := limit.ShortRunes(r.Text, shownWords)
@@ -159,6 +160,7 @@ func (r *remembered) overview(ctx context.Context) (any, error) {
 	return out, err
 }
 
+// readOverview returns the newest records, the namespaces and the pinned instructions. After an error it is incomplete.
 func readOverview(ctx context.Context, m *memories.Memory) (memoryOverview, error) {
 	out := memoryOverview{
 		Namespaces: &dashboard.Table{Title: "Namespaces", Rows: [][]any{}, Columns: []dashboard.Column{
@@ -188,7 +190,8 @@ func readOverview(ctx context.Context, m *memories.Memory) (memoryOverview, erro
 	return out, nil
 }
 
-// fingerprint returns a text that changes when a file of the memory or of the profile changes.
+// fingerprint returns a text that changes with the names, sizes and times of the files of the memory and of the profile; "" if the state directory
+// is not known.
 func (r *remembered) fingerprint() string {
 	dir, err := r.source.core.Dirs.State()
 	if err != nil {

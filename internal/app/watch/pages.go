@@ -36,7 +36,7 @@ func pages(s source) []dashboard.Page {
 	return list
 }
 
-// mcpPage returns the page with MCP servers and tools by the size of all their results so far.
+// mcpPage returns the page with MCP servers and tools by the size of all their results so far. It is always there.
 func mcpPage(s source) (dashboard.Page, bool) {
 	return dashboard.TablesPage("mcp", "MCP", func(context.Context) ([]*dashboard.Table, error) {
 		t := &dashboard.Table{Title: "Tools by size", Empty: "No MCP server was called yet: plimsoll mcp -- SERVER", Columns: []dashboard.Column{
@@ -67,6 +67,8 @@ func hostsPage(s source) (dashboard.Page, bool) {
 	}), s.fleet != nil
 }
 
+// hostsTable returns the table of the hosts: this one, those that fell silent, then the others. here is the name of this one, in case the fleet
+// has not told of it.
 func hostsTable(now hosts.Now, here string) *dashboard.Table {
 	t := &dashboard.Table{Title: "Hosts", Note: AwayWords(now), Columns: []dashboard.Column{
 		{Name: "Host"},

@@ -64,9 +64,8 @@ type SlotProcess struct {
 	Daemon bool `json:"daemon"`
 }
 
-// Slots lists the runs of this user on this host: first those that hold a claim, oldest
-// first, then those of other users that are seen, then those that wait, in the order of the queue. The
-// list is never nil. With tree each run has its processes.
+// Slots lists the runs of this user on this host: first those that hold a claim, oldest first, then those of other users that are seen, then those
+// that wait, in the order of the queue. The list is never nil. With tree each run has its processes.
 func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
 	ledger, err := c.OpenLedger(func(w admission.Warning) { c.Warn(w.Text) })
 	if err != nil {
@@ -93,7 +92,8 @@ func Slots(ctx context.Context, c *core.Core, tree bool) ([]Slot, error) {
 	return slots, nil
 }
 
-// Family returns the processes of a run of this user that was admitted; none where its claim does not say where they are.
+// Family returns the processes of a run of this user that was admitted; ok is false for any other, and where its claim does not say where they are
+// or they cannot be read.
 func Family(h admission.Holder) (_ []sandbox.Member, ok bool) {
 	if h.User != "" || h.State == admission.Waiting {
 		return nil, false

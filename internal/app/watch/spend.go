@@ -20,8 +20,8 @@ import (
 // SpendKeys returns what [Spend] can sum by.
 func SpendKeys() []string { return []string{"day", "tool", "project", "model", "host", "run"} }
 
-// Spent sums the tokens that some runs have read and written, and their cost. Input includes Cached and Written. The costs are in US dollars: Cost was paid for by
-// tokens, and Plan is what those of a subscription would have cost.
+// Spent sums the tokens that some runs have read and written, and their cost. Input includes Cached and Written. The costs are in US dollars: Cost
+// was paid for by tokens, and Plan is what those of a subscription would have cost.
 type Spent struct {
 	Key       string  `json:"key"`
 	Runs      int     `json:"runs"`
@@ -45,8 +45,8 @@ type SpendOptions struct {
 	By string // one of [SpendKeys]
 }
 
-// Spend sums what the runs that are kept have spent, and what the other hosts of a fleet tell of theirs. Days are those of the local time on which a run began; they and runs come with the newest
-// first, all else with the dearest.
+// Spend sums what the runs that are kept have spent, and what the other hosts of a fleet tell of theirs. Days are those of the local time on which
+// a run began; they and runs come with the newest first, all else with the dearest.
 func Spend(ctx context.Context, c *core.Core, o SpendOptions) ([]Spent, error) {
 	if !slices.Contains(SpendKeys(), o.By) {
 		return nil, fmt.Errorf("--by %s: it can be %s", o.By, strings.Join(SpendKeys(), ", ")+", budget")
@@ -81,6 +81,7 @@ func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool
 	return sorted(list, by, sumsBy(list, by, price))
 }
 
+// sumsBy sums what the runs of list have spent, by the values of by.
 func sumsBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) map[string]*Spent {
 	sums := map[string]*Spent{}
 	for i := range list {

@@ -147,6 +147,7 @@ func (d Details) MarshalJSON() ([]byte, error) {
 	}{(*plain)(d.Run), next, d.Cost})
 }
 
+// detailsOf returns a run with its cost, nil if no price is known, and advice on it.
 func detailsOf(c *core.Core, r *runs.Run) Details {
 	d := Details{Run: r, Next: run.Advice(r.Report, r.Header.Decision)}
 	if cost, ok := Cost(c.Config)(&r.Entry); ok {
@@ -158,8 +159,7 @@ func detailsOf(c *core.Core, r *runs.Run) Details {
 	return d
 }
 
-// Show returns one run. id is its ID, the beginning of it, or "last". A *runs.UnknownError comes with the line in the list, if that is
-// left.
+// Show returns one run. id is its ID, the beginning of it, or "last". A *runs.UnknownError comes with the line in the list, if that is left.
 func Show(c *core.Core, id string) (Details, error) {
 	s, err := Open(c)
 	if err != nil {

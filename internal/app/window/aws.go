@@ -18,8 +18,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/proxy"
 )
 
-// signingTools are the variables by which tools are told to use Bedrock, whose requests are
-// signed for their host.
+// signingTools are the variables by which tools are told to use Bedrock, whose requests are signed for their host.
 var signingTools = []string{"CLAUDE_CODE_USE_BEDROCK"}
 
 // bedrockKey is a key of Bedrock's own, which needs no signature.
@@ -50,6 +49,7 @@ func AWSCredentials(ctx context.Context) *proxy.AWS {
 	return &proxy.AWS{Credentials: c.Credentials, Region: c.Region}
 }
 
+// loadAWS reads the AWS settings of the environment and the user's files, for at most awsWait.
 func loadAWS(ctx context.Context) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, awsWait)
 	defer cancel()

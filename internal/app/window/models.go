@@ -23,8 +23,7 @@ type Model struct {
 	Learned *time.Time `json:"learned,omitempty"`
 }
 
-// ModelList holds the known windows: those that the user has set and that providers have taught, and those that were asked for of the
-// catalogue.
+// ModelList holds the known windows: those that the user has set and that providers have taught, and those that were asked for of the catalogue.
 type ModelList struct {
 	Catalogue string         `json:"catalogue"` // the day the built-in one is of
 	Providers map[string]int `json:"providers"` // how many models it has of each

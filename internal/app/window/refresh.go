@@ -54,7 +54,7 @@ func shown(from string) string {
 	return from
 }
 
-// readCatalogue returns the content of a file or of an https:// address.
+// readCatalogue returns the content of a file, or of an address that mayFetch allows.
 func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 	const forms = "write a file, or an address that begins with https://, of models.dev's api.json or LiteLLM's model_prices_and_context_window.json"
 	if !strings.Contains(from, "://") {
@@ -102,7 +102,8 @@ func readCatalogue(ctx context.Context, from string) ([]byte, error) {
 	return readBounded(answer.Body, shown(from))
 }
 
-// mayFetch lets nothing come unprotected from another machine: what it says decides what is cut.
+// mayFetch returns an error unless an address is one with TLS or of this machine: what comes from it decides what is cut, so nobody on the way may
+// change it.
 func mayFetch(u *url.URL) error {
 	if u.Scheme == "https" || u.Scheme == "http" && core.OnLoopback(u.String()) {
 		return nil

@@ -18,16 +18,14 @@ import (
 // maxSummary bounds the answer of the model that writes summaries, in bytes.
 const maxSummary = 1 << 20
 
-// summarizer has a model behind an OpenAI-compatible service write summaries, with a key of
-// its own. Errors hold neither the key nor what the service answered: that may repeat what
-// was sent.
+// summarizer has a model behind an OpenAI-compatible service write summaries, with a key of its own. Errors hold neither the key nor what the
+// service answered: that may repeat what was sent.
 type summarizer struct {
 	url, model, key string
 	client          *http.Client
 }
 
-// newSummarizer returns a client of the model that writes summaries. It follows no redirect, which would carry the conversation to another
-// host.
+// newSummarizer returns a client of the model that writes summaries. It follows no redirect, which would carry the conversation to another host.
 func newSummarizer(w config.WindowSettings) (*summarizer, error) {
 	switch {
 	case w.SummaryModel == "":

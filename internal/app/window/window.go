@@ -49,8 +49,7 @@ type Plane struct {
 	swept     sync.WaitGroup
 }
 
-// sweepEvery is the interval at which a breaker is asked for steps of recovery, so that one shows also
-// when no request comes.
+// sweepEvery is the interval at which a breaker is asked for steps of recovery, so that one shows also when no request comes.
 const sweepEvery = time.Minute
 
 // Options hold what differs between a run and the daemon.
@@ -88,8 +87,8 @@ func boundHeap(bodies limit.Bytes) { footprint.Bound(int64(bodies + bodies/4 + h
 // Narrowed is told to the user where the agent died of memory a moment ago.
 const Narrowed = "the last run was killed for lack of memory: half of the context window is used for now, and all of it again after 20 quiet minutes"
 
-// Open wires the window plane from a configuration. A part that can't be opened (a
-// state directory that is not ours) is said and left out: the proxy works without it.
+// Open wires the window plane from a configuration. A part that can't be opened (a state directory that is not ours) is said and left out: the
+// proxy works without it. The error is about settings that contradict themselves or name no summarizer.
 func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	w := s.Window
 	boundHeap(w.BodyMemory)
@@ -155,8 +154,8 @@ func Open(app *core.Core, s config.Settings, o Options) (*Plane, error) {
 	return plane, nil
 }
 
-// targetOf returns the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the default: a repository must not be able to
-// switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
+// targetOf returns the target for a trigger, 0 for the proxy's default. Where a project's file had a hand in it, a target that is not below is the
+// default: a repository must not be able to switch the proxy off. What the user has set to contradict itself is left to proxy.New, which says so.
 func targetOf(s config.Settings, trigger float64) float64 {
 	project := s.Source("window.target").Origin == config.OriginProject || s.Source("window.trigger").Origin == config.OriginProject
 	if s.Window.Target >= trigger && project {
@@ -165,7 +164,7 @@ func targetOf(s config.Settings, trigger float64) float64 {
 	return max(s.Window.Target, 0)
 }
 
-// Close ends what the plane holds open.
+// Close ends what the plane holds open. It must be called once only.
 func (w *Plane) Close() {
 	close(w.end)
 	w.swept.Wait()
@@ -178,8 +177,7 @@ func (w *Plane) Close() {
 	}
 }
 
-// tellMoves writes down moves of a breaker that no request made. One of all models has no
-// limit of its own.
+// tellMoves writes down moves of a breaker that no request made. One of all models has no limit of its own.
 func tellMoves(j *journal.Journal, moves []breaker.Change) {
 	for _, c := range moves {
 		j.Append(journal.WindowBreaker{Upstream: c.Upstream, Model: c.Model, State: c.State, Reason: c.Reason})
@@ -217,6 +215,7 @@ func Resolver(app *core.Core, w config.WindowSettings, warn func(string)) *model
 // summaryBudget bounds the tokens that summaries by a model cost in one run; after that they are picked out without a model.
 const summaryBudget = 200_000
 
+// compactorOf returns the compactor that the settings describe. It is an error if the summarizer is unknown, or its model cannot be used.
 func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, error) {
 	o := compact.Options{
 		MinMessages: w.MinMessages, ResultBytes: max(w.MaxToolOutput, 0), WholeResults: !w.CutResults, SummaryBudget: summaryBudget,
@@ -239,8 +238,7 @@ func compactorOf(w config.WindowSettings, told Options) (*compact.Compactor, err
 	return compact.New(o), nil
 }
 
-// tellSummary writes to the journal whether a model wrote a summary. If it failed so that the model will not be asked for a while, it also
-// warns.
+// tellSummary writes to the journal whether a model wrote a summary. If it failed so that the model will not be asked for a while, it also warns.
 func tellSummary(o Options, s compact.Summary) {
 	e := journal.WindowSummary{Outcome: s.Outcome, Took: s.Took, Rest: s.Rest}
 	if s.Err != nil {

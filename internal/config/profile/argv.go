@@ -8,7 +8,8 @@ import (
 // packageOptions are options of package runners that are followed by a package or another word that is not the command.
 var packageOptions = []string{"-p", "--package", "--from", "--with", "--spec", "-w", "--workspace", "--prefix", "--cache", "-C", "--dir", "--title"}
 
-// word returns the index in Argv of the tool's name, package or script; the tool's own arguments follow it. false if it cannot be found.
+// word returns the index in Argv of the tool's name, package or script, 0 without launchers; the tool's own arguments follow it. false if it
+// cannot be found.
 func (w *planner) word() (int, bool) {
 	if len(w.in.Via) == 0 {
 		return 0, true
@@ -24,8 +25,8 @@ func (w *planner) word() (int, bool) {
 	return 0, false
 }
 
-// Word returns the index in a command line of the agent's name, package or script; the agent's own arguments follow it. via are the
-// launchers that the command goes through. ok is false if it cannot be found.
+// Word returns the index in a command line of the agent's name, package or script; the agent's own arguments follow it. via are the launchers that
+// the command goes through; without any the index is 0. ok is false if it cannot be found.
 func (a *Agent) Word(argv, via []string) (at int, ok bool) {
 	w := planner{agent: a, in: Setup{Argv: argv, Via: via}}
 	w.out.Argv = argv
@@ -61,8 +62,8 @@ type flag struct {
 	value  string
 }
 
-// flags returns the values of an option among the tool's arguments, in order: --name VALUE, --name=VALUE, and for names of one letter
-// -nVALUE. It stops at "--".
+// flags returns the values of an option among the tool's arguments, in order: --name VALUE, --name=VALUE, and for names of one letter -nVALUE. It
+// stops at "--". If the tool's word cannot be found, it looks at all arguments, as hasFlag does.
 func (w *planner) flags(names ...string) []flag {
 	at, _ := w.word()
 	var found []flag

@@ -131,9 +131,9 @@ func claudeSpeaks(r Request) Origin {
 	return o
 }
 
-// claudeTyped returns the index of the text in a message that a person has typed, the last one at most. The texts before it are Claude
-// Code's, each in an element; a <command-name> of a command that is not local is followed by the text that the command stands for, which
-// nobody typed.
+// claudeTyped returns the index of the one text in a message that a person has typed; nil if there is none, or if it is not clear which. Other
+// texts are Claude Code's, each in an element; a <command-name> of a command that is not local is followed by the text that the command stands
+// for, which nobody typed.
 func claudeTyped(parts []Said) []int {
 	last := -1
 	expands := false

@@ -11,27 +11,23 @@ import (
 
 // Claude Code 2.1.332, measured.
 //
-// ANTHROPIC_BASE_URL takes the address, /v1/messages is added to it. Every credential goes
-// there as it would go to Anthropic: x-api-key (ANTHROPIC_API_KEY), a bearer token
-// (ANTHROPIC_AUTH_TOKEN, apiKeyHelper), the OAuth token of a subscription (login file,
+// ANTHROPIC_BASE_URL takes the address, /v1/messages is added to it. Every credential goes there as it would go to Anthropic: x-api-key
+// (ANTHROPIC_API_KEY), a bearer token (ANTHROPIC_AUTH_TOKEN, apiKeyHelper), the OAuth token of a subscription (login file,
 // CLAUDE_CODE_OAUTH_TOKEN; refreshed at another host, which is not touched).
 //
-// With an address that is not api.anthropic.com it sends all its tools (76 KB with 2.1.197) in place
-// of the first 12 (49 KB), moves cache marks, leaves out beta headers, and no longer asks for
-// the settings and limits of the organisation. Two variables undo that. With
-// ENABLE_TOOL_SEARCH alone the tools are as before, the rest is not; with
-// _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL the request is the same to the byte but for
-// identifiers, a checksum of the body and one beta header (mid-conversation-system-clear-at) that it
-// keeps for Anthropic's own address. The second is not documented: should a later
-// version not know it, the first still keeps the tools. When the address was the user's
-// own, the tool already behaves as it does with one, and nothing is undone.
+// With an address that is not api.anthropic.com it sends all its tools (76 KB with 2.1.197) in place of the first 12 (49 KB), moves cache marks,
+// leaves out beta headers, and no longer asks for the settings and limits of the organisation. Two variables undo that. With ENABLE_TOOL_SEARCH
+// alone the tools are as before, the rest is not; with _CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL the request is the same to the byte but for
+// identifiers, a checksum of the body and one beta header (mid-conversation-system-clear-at) that it keeps for Anthropic's own address. The second
+// is not documented: should a later version not know it, the first still keeps the tools. When the address was the user's own, the tool already
+// behaves as it does with one, and nothing is undone.
 //
-// "env" in a settings file wins over the process environment (measured for the user's and
-// the project's), and --settings wins over both; of several --settings the last counts.
+// "env" in a settings file wins over the process environment (measured for the user's and the project's), and --settings wins over both; of
+// several --settings the last counts.
 //
 // Of a project's settings Claude Code takes everything with -p, and in a terminal once the folder is trusted
-// (projects[FOLDER].hasTrustDialogAccepted in its .claude.json, for the folder or one above it). Before that it takes
-// only variables that it thinks harmless ([claudeAlways] are those of them that steer), and no address.
+// (projects[FOLDER].hasTrustDialogAccepted in its .claude.json, for the folder or one above it). Before that it takes only variables that it
+// thinks harmless ([claudeAlways] are those of them that steer), and no address.
 const (
 	claudeBase       = "ANTHROPIC_BASE_URL"
 	claudeFirstParty = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
@@ -46,8 +42,7 @@ var claudeAlways = []string{
 // claudeHelpers are settings that name a program which returns a credential.
 var claudeHelpers = []string{"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper"}
 
-// planClaude sets the address of Claude Code for the service that its settings choose: Anthropic, Bedrock or Vertex. Other services have no
-// proxy.
+// planClaude sets the address of Claude Code for the service that its settings choose: Anthropic, Bedrock or Vertex. Other services have no proxy.
 func planClaude(w *planner) {
 	c := readClaude(w)
 	if w.out.Why != "" {
@@ -95,7 +90,8 @@ type claudeSettings struct {
 	Env map[string]any `json:"env"`
 }
 
-// readClaude reads Claude Code's settings files, from the weakest to the strongest.
+// readClaude reads Claude Code's settings files and --settings, from the weakest to the strongest. If what --settings names cannot be understood
+// it refuses the proxy; a file that cannot be is passed over with a note.
 func readClaude(w *planner) *claude {
 	c := &claude{planner: w, settings: map[string]string{}, managed: map[string]string{}}
 	dir := claudeFolder(w.agentHome())
@@ -138,6 +134,7 @@ func readClaude(w *planner) *claude {
 	return c
 }
 
+// claudeManaged returns the paths of the settings of the machine's administrator.
 func claudeManaged() []string {
 	dir := "/etc/claude-code"
 	switch runtime.GOOS {
@@ -149,6 +146,7 @@ func claudeManaged() []string {
 	return []string{filepath.Join(dir, "managed-settings.json")}
 }
 
+// file adds the variables that a settings file sets to into. A file that cannot be understood is noted.
 func (c *claude) file(name string, into map[string]string) {
 	var s claudeSettings
 	if c.tryJSON(name, &s) {
@@ -178,8 +176,8 @@ func (c *claude) readProjectFile(name string) {
 	}
 }
 
-// trustsProject reports whether Claude Code takes all of the project's settings: without a terminal to ask on, with -p, or if the user has
-// trusted the folder or one above it. If that is unknown it returns true; the run is then without proxy.
+// trustsProject reports whether Claude Code takes all of the project's settings: through an adapter, without a terminal to ask on, with -p, or if
+// the user has trusted the folder or one above it. If that is unknown it returns true; the run is then without proxy.
 func (c *claude) trustsProject() bool {
 	if c.agent.Adapter != nil || !c.in.Terminal || c.hasFlag("-p") || c.hasFlag("--print") {
 		return true
@@ -228,7 +226,7 @@ func (c *claude) addEnv(s claudeSettings, into map[string]string) {
 	}
 }
 
-// get returns the value of a variable as Claude Code itself sees it.
+// get returns the value of a variable as Claude Code itself sees it: of the managed settings, else of the user's, else of the environment.
 func (c *claude) get(name string) string {
 	if value, ok := c.managed[name]; ok {
 		return value
@@ -286,7 +284,8 @@ func (c *claude) planVertex() {
 	c.apply([]Variable{{Name: variable, Value: c.through("vertex", "vertex", address, origin)}})
 }
 
-// planBedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead.
+// planBedrock plans the proxy for Bedrock. Requests are signed for their host, unless a bearer token is used instead, and without credentials to
+// sign them anew there is no proxy.
 func (c *claude) planBedrock() {
 	const variable = "ANTHROPIC_BEDROCK_BASE_URL"
 	signed := c.get(bearerKey) == "" && !truth(c.get("CLAUDE_CODE_SKIP_BEDROCK_AUTH"))
@@ -346,7 +345,8 @@ func (c *claude) apply(changes []Variable) {
 	}
 }
 
-// override sets variables in a private file for --settings, with the content of the user's own --settings if there are any.
+// override sets variables in a private file for --settings, with the content of the user's own --settings if there are any. It refuses the proxy
+// for an adapter, without a private folder, and if the user's content cannot be changed.
 func (c *claude) override(variables map[string]string) {
 	names := make([]string, 0, len(variables))
 	for name := range variables {

@@ -13,8 +13,7 @@ var _ = add(Agent{
 	MCPClient:   "cline", // it cuts nothing and hands everything to the model
 })
 
-// planCline refuses. Cline 3.0, measured: `cline auth -b URL` writes the address into its own data; there is no variable or flag for one
-// start.
+// planCline refuses. Cline 3.0, measured: `cline auth -b URL` writes the address into its own data; there is no variable or flag for one start.
 func planCline(w *planner) {
 	w.refuse("Cline takes an address only by cline auth -b URL, into its own data; give it the address of plimsoll serve that way")
 }

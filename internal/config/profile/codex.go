@@ -124,8 +124,8 @@ type codex struct {
 // codexSteering are the keys of a config.toml that decide where requests go, or with which credential.
 var codexSteering = []string{"model_provider", "model_providers", codexBase, "chatgpt_base_url", "profile", "profiles", "cli_auth_credentials_store", "forced_login_method"}
 
-// readProject reads the config.toml of the folder and of those above it. Codex uses them if its own config.toml trusts the folder
-// (projects."FOLDER".trust_level), itself or by its repository.
+// readProject records what the config.toml of the folder and of those above it say of addresses and credentials: in project if Codex uses them,
+// because its own config.toml trusts the folder or one above it (projects."FOLDER".trust_level), else in ignored.
 func (c *codex) readProject() {
 	trust := func(dir string) bool {
 		return text(object(object(c.config["projects"])[dir])["trust_level"]) == "trusted"
@@ -159,8 +159,8 @@ func (c *codex) readProject() {
 	}
 }
 
-// readCodex reads Codex's configuration files, from the weakest to the strongest, and, of an adapter, its variables. A file that cannot be
-// understood refuses the proxy.
+// readCodex reads Codex's configuration files, from the weakest to the strongest, and over them its flags -c or, of an adapter, its variables. A
+// file that cannot be understood refuses the proxy.
 func readCodex(w *planner) *codex {
 	c := &codex{planner: w, dir: codexFolder(w.agentHome()), config: map[string]any{}, overrides: map[string]flag{}}
 	names := []string{"/etc/codex/config.toml"}
@@ -297,8 +297,8 @@ func codexSpeaks(r Request) Origin {
 	return o
 }
 
-// codexTyped returns the indexes of the texts in a message that Codex did not write; if it wrote the first, nobody typed the others, and
-// there are none.
+// codexTyped returns the indexes of the texts in a message that stand alone in their part and that Codex did not write; if it wrote the first,
+// nobody typed the others, and there are none.
 func codexTyped(parts []Said) (typed []int) {
 	for i, p := range parts {
 		wrote := agentWrote(p.Text, codexOpenings)

@@ -55,7 +55,8 @@ func readBounded(name string) ([]byte, error) {
 	return statefile.ReadLinked(name, maxState)
 }
 
-// readJSON decodes a settings file, with or without comments, into v. It returns false if there is no file.
+// readJSON decodes a settings file, with or without comments, into v. It returns false if there is no file, or with an error if it cannot be read;
+// true with an error if it is not JSON.
 func (w *planner) readJSON(name string, v any) (bool, error) {
 	text, err := w.read(name)
 	if err != nil || text == nil {
@@ -79,8 +80,7 @@ func (w *planner) tryJSON(name string, v any) bool {
 // errJSON replaces the errors of encoding/json, which repeat text of the settings: that may hold keys.
 var errJSON = errors.New("is not JSON as the tool would read it")
 
-// decodeJSON decodes JSON, with or without comments, into v. Empty text leaves v as it is. A member of a wrong type is left out without an
-// error.
+// decodeJSON decodes JSON, with or without comments, into v. Empty text leaves v as it is. A member of a wrong type is left out without an error.
 func decodeJSON(text []byte, v any) error {
 	text = plainJSON(text)
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -94,8 +94,8 @@ func decodeJSON(text []byte, v any) error {
 	return nil
 }
 
-// plainJSON returns JSON as editors write it without comments, commas before a closing bracket, and the byte order mark. Strings stay as
-// they are.
+// plainJSON takes comments, commas before a closing bracket and the byte order mark out of JSON as editors write it. Strings stay as they are;
+// what follows a comment without an end is dropped.
 func plainJSON(text []byte) []byte {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, len(text))
@@ -215,7 +215,7 @@ func (h Home) path(elements ...string) string {
 	return filepath.Join(append([]string{h.Dir}, elements...)...)
 }
 
-// folder returns the folder that a variable names, made absolute, else usual.
+// folder returns the folder that a variable names, made absolute by Work; usual if it is not set, or is relative and Work is unknown.
 func (h Home) folder(variable, usual string) string {
 	switch dir := h.Get(variable); {
 	case filepath.IsAbs(dir):

@@ -28,6 +28,7 @@ var _ = add(Agent{
 // geminiFolder is the name of Gemini CLI's folder of settings, in a home and in a project.
 const geminiFolder = ".gemini"
 
+// geminiHome returns the folder with the user's settings of Gemini CLI; "" without a home.
 func geminiHome(h Home) string {
 	if dir := h.folder("GEMINI_CLI_HOME", ""); dir != "" {
 		return filepath.Join(dir, geminiFolder)
@@ -37,13 +38,11 @@ func geminiHome(h Home) string {
 
 // Gemini CLI 0.61, measured.
 //
-// GOOGLE_GEMINI_BASE_URL takes the address, /v1beta/models/… is added. With an API key that
-// was selected in its settings (security.auth.selectedType = "gemini-api-key") requests
-// with and without it are the same. Without a selected way of logging in the variable
-// turns the login into "gateway", which the tool refuses outside of a terminal (exit 41);
-// selecting one for it by a settings file of ours would have to be a file of root, and
-// changes the system prompt (39 KB to 46 KB). A Google login goes to Code Assist
-// (CODE_ASSIST_ENDPOINT), whose requests are of another form.
+// GOOGLE_GEMINI_BASE_URL takes the address, /v1beta/models/… is added. With an API key that was selected in its settings
+// (security.auth.selectedType = "gemini-api-key") requests with and without it are the same. Without a selected way of logging in the variable
+// turns the login into "gateway", which the tool refuses outside of a terminal (exit 41); selecting one for it by a settings file of ours would
+// have to be a file of root, and changes the system prompt (39 KB to 46 KB). A Google login goes to Code Assist (CODE_ASSIST_ENDPOINT), whose
+// requests are of another form.
 const geminiBase = "GOOGLE_GEMINI_BASE_URL"
 
 // planGemini sets the address of Gemini CLI, if it asks the Gemini API with a key or a gateway. Logins and Vertex have no proxy.
@@ -158,7 +157,8 @@ type geminiFile struct {
 	Env              map[string]string `json:"env"` // Qwen Code's
 }
 
-// readProjectFile records the addresses and credentials that a project's settings file sets.
+// readProjectFile records the addresses and credentials that a project's settings file sets and, if the folder is trusted, takes over the kind of
+// login.
 func (s *geminiSettings) readProjectFile(name string) {
 	var v geminiFile
 	found, err := s.readJSON(name, &v)
@@ -186,6 +186,7 @@ func (s *geminiSettings) readProjectFile(name string) {
 	s.claim(claims, s.trusted)
 }
 
+// claim adds the claims of a project's file to those that count, or to the ignored ones if it is not obeyed.
 func (s *geminiSettings) claim(claims []claim, obeyed bool) {
 	if obeyed {
 		s.project = append(s.project, claims...)
@@ -236,6 +237,7 @@ func (s *geminiSettings) trustsProject(folder, home string) bool {
 	return level == "TRUST_FOLDER" || level == "TRUST_PARENT"
 }
 
+// realPath returns dir with its links resolved, or only cleaned where that fails.
 func realPath(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -249,7 +251,8 @@ func within(base, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// readFile takes over from a settings file what it sets: trust in folders, the kind of login, and addresses.
+// readFile takes over from a settings file what it sets, over what was read before: trust in folders, the kind of login, addresses, and whether it
+// names providers of models. A missing file sets nothing.
 func (s *geminiSettings) readFile(name string) {
 	var v geminiFile
 	if name == "" || !s.tryJSON(name, &v) {
@@ -315,6 +318,7 @@ func (s *geminiSettings) get(name string) string {
 // set, the file is in a folder of the system; its content is kept in ours.
 const geminiSystem = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
 
+// geminiServers gives Gemini CLI a copy of the system's settings with the servers added. Those of a project count only if it is trusted.
 func geminiServers(w Servers) {
 	folder, trusted := w.Project()
 	home := geminiHome(w.Home())

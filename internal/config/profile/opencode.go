@@ -248,7 +248,8 @@ func (o *openCode) readFile(name string) {
 	}
 }
 
-// readProjectFile records the addresses and credentials that a project's file sets.
+// readProjectFile records what a project's file sets of providers: addresses, packages and all options. A file that cannot be read is recorded
+// too, because it may set some; one that is not JSON is noted.
 func (o *openCode) readProjectFile(name string) {
 	text, err := o.read(name)
 	if err != nil {
@@ -301,7 +302,8 @@ func (o *openCode) addProviders(text []byte, name string) {
 	}
 }
 
-// address returns a provider's own address, "" if it has none. readable is false if it has parts that only the tool can fill in.
+// address returns a provider's own address, with variables ({env:NAME}) filled in, "" if it has none. readable is false if it has other parts that
+// only the tool can fill in.
 func (o *openCode) address(p openCodeProvider) (address string, readable bool) {
 	address = p.Options.BaseURL
 	address = cmp.Or(address, p.API)

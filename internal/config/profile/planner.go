@@ -23,6 +23,7 @@ type planner struct {
 	out      Setting
 }
 
+// newPlanner returns a planner for a command. The home directory is in.Home, else HOME, else USERPROFILE; host is the proxy's, for NO_PROXY.
 func newPlanner(a *Agent, in Setup, host string) *planner {
 	w := &planner{agent: a, in: in, host: host, home: in.Home}
 	if w.home == "" {
@@ -53,6 +54,7 @@ func (w *planner) lookup(name string) (string, bool) {
 	return "", false
 }
 
+// get returns the value of a variable, "" if it is not set.
 func (w *planner) get(name string) string {
 	value, _ := w.lookup(name)
 	return value
@@ -77,6 +79,7 @@ func truth(value string) bool {
 	return false
 }
 
+// set has the tool start with a variable, in the place of one with the same name that was set before.
 func (w *planner) set(name, value string) {
 	w.out.Env = slices.DeleteFunc(w.out.Env, func(v Variable) bool { return sameName(v.Name, name) })
 	w.out.Env = append(w.out.Env, Variable{Name: name, Value: value})
@@ -86,7 +89,8 @@ func (w *planner) note(format string, args ...any) {
 	w.out.Notes = append(w.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// addLimit records the limits of a model in the user's settings. Numbers that are out of range are ignored.
+// addLimit records the limits of a model in the user's settings. Numbers that are out of range count as not set; without a name or a context
+// nothing is recorded.
 func (w *planner) addLimit(upstream, model string, context, output float64) {
 	whole := func(v float64) int {
 		if !(v >= 1 && v < 1<<30) {
@@ -122,8 +126,9 @@ func (w *planner) usualAddress(provider string) string {
 	return officials[provider]
 }
 
-// through adds address to the proxy's upstreams, under name or, if that is taken, one like it, and returns the base URL that the tool is to
-// use instead. An invalid address refuses the proxy, and the result is ""; origin says in the reason where the address was found.
+// through adds address to the proxy's upstreams, under name or, if that is taken by another address, one like it, and returns the base URL that
+// the tool is to use instead. An address that is invalid, or that holds a credential, a query or a fragment, refuses the proxy, and the result is
+// ""; origin says in the reason where the address was found.
 func (w *planner) through(name, provider, address, origin string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -255,7 +260,7 @@ func (w *planner) redirectAzure() {
 	}
 }
 
-// official reports whether an address is the provider's own, or "", so that the tool behaves as without one.
+// official reports whether an address is on the provider's own host, or "", so that the tool behaves as without one.
 func official(address, provider string) bool {
 	if address == "" {
 		return true

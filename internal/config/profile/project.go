@@ -22,6 +22,7 @@ var steering = []string{
 	"NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_OPTIONS", "SSL_CERT_", "COPILOT_PROVIDER_", "GOOSE_PROVIDER",
 }
 
+// steers reports whether the name of a variable, in any case, contains one of the words in steering.
 func steers(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(steering, func(part string) bool { return strings.Contains(name, part) })
@@ -51,7 +52,7 @@ func (c claim) String() string {
 	return said
 }
 
-// refuseIfObeyed refuses the proxy if there are claims, which the tool would obey, and reports whether it did.
+// refuseIfObeyed refuses the proxy if there are claims, which the tool would obey, and reports whether there are. An earlier reason stands.
 func (w *planner) refuseIfObeyed(claims []claim) bool {
 	if len(claims) == 0 {
 		return false
@@ -64,7 +65,7 @@ func (w *planner) refuseIfObeyed(claims []claim) bool {
 	return true
 }
 
-// passedOver adds a note about claims in a project's file that the tool ignores because the folder is not trusted.
+// passedOver adds a note about the first of the claims in a project's file that the tool ignores because the folder is not trusted.
 func (w *planner) passedOver(claims []claim) {
 	if len(claims) > 0 {
 		w.note("the project's file %s; the folder is not trusted, so it does not count", claims[0])

@@ -33,6 +33,8 @@ const qwenFolder = ".qwen"
 // qwenHosts are parts of the hosts of services that Qwen Code treats specially.
 var qwenHosts = []string{"dashscope", "aliyuncs.com", "openrouter.ai", "deepseek.com", "modelscope", "mistral.ai", "minimax", "z.ai", "bigmodel.cn"}
 
+// planQwen sets the address of Qwen Code if it asks OpenAI's, Anthropic's or Gemini's protocol with a key. Other logins, and hosts that it treats
+// in a special way, have no proxy.
 func planQwen(w *planner) {
 	s := readGemini(w, qwenFolder)
 	if w.refuseIfObeyed(s.project) {

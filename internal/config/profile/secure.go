@@ -33,8 +33,8 @@ func (w *planner) asksCloud(provider, configured string) bool {
 		slices.ContainsFunc(w.out.Upstreams, func(u Upstream) bool { return u.Provider == provider })
 }
 
-// secureRoot returns the proxy's address with TLS, "" if there is none. The first time it also makes the child trust the proxy's certificate
-// authority, in addition to all that it trusts already.
+// secureRoot returns the proxy's address with TLS, "" if there is none or the trusted certificates cannot be read, which is noted. The first time
+// it also makes the child trust the proxy's certificate authority, in addition to all that it trusts already.
 func (w *planner) secureRoot() string {
 	if w.in.Secure == nil || w.in.Folder == "" || w.insecure || w.secure != "" {
 		return w.secure
@@ -70,6 +70,7 @@ func (w *planner) secureRoot() string {
 	return root
 }
 
+// noTLS notes that what goes by TLS only goes around the proxy, so that secureRoot does not try again, and returns "".
 func (w *planner) noTLS(err error) string {
 	w.insecure = true
 	w.note("what libraries send to Bedrock or Azure by TLS only goes around the proxy: %v", err)

@@ -64,6 +64,7 @@ func (o Offered) entry() []byte {
 	return entry
 }
 
+// jsonArray returns words as a JSON array of strings.
 func jsonArray(words []string) []byte {
 	out := []byte{'['}
 	for i, word := range words {
@@ -78,8 +79,7 @@ func jsonArray(words []string) []byte {
 // always accepts every server of a file, for [Servers].Load.
 func always([]string, string) bool { return true }
 
-// setServer returns a JSON document with the value of a server set: {section: {name: value}}. On an error it returns the document
-// unchanged.
+// setServer returns a JSON document with the value of a server set: {section: {name: value}}. On an error it returns the document unchanged.
 func setServer(document []byte, section, name string, value []byte) []byte {
 	object := rawjson.Get(document, section).Of(document)
 	if len(object) == 0 || object[0] != '{' {
@@ -101,8 +101,9 @@ var errMember = errors.New("an object was expected")
 // maxNesting bounds how deep setMember descends into objects.
 const maxNesting = 32
 
-// setMember returns a JSON object with the member at path set to a string. Everything else stays as it is, also the order: in settings of
-// some tools the last of several matching rules decides.
+// setMember returns a JSON object with the member at path, which is not empty, set to a string; objects on the way that are missing are made.
+// Everything else stays as it is, also the order: in settings of some tools the last of several matching rules decides. It is an error if a value
+// on the way is not an object, or path is longer than maxNesting.
 func setMember(object []byte, path []string, value string) ([]byte, error) {
 	if len(path) > maxNesting {
 		return nil, errMember
@@ -136,6 +137,7 @@ type member struct {
 	value json.RawMessage
 }
 
+// readMembers returns the members of a JSON object in their order, twins included. Text after the object is not looked at; any error is errMember.
 func readMembers(object []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -159,6 +161,7 @@ func readMembers(object []byte) ([]member, error) {
 	return members, nil
 }
 
+// writeMembers returns the JSON object of members; their values are written as they are.
 func writeMembers(members []member) ([]byte, error) {
 	out := []byte{'{'}
 	for i, m := range members {

@@ -23,8 +23,7 @@ type Origin struct {
 	Side bool
 }
 
-// Said is one part of a message in the role of the user. The message has no call and no result, because beside a result the texts are the
-// agent's.
+// Said is one part of a message in the role of the user. The message has no call and no result, because beside a result the texts are the agent's.
 type Said struct {
 	Text  string
 	Media bool
@@ -47,7 +46,7 @@ func inElement(text string) bool {
 	return text == "" || text[0] == '<' || text[0] == '['
 }
 
-// agentWrote reports whether a text was not typed by a person: it is an element (a reminder, a command, a notification), a note in brackets
+// agentWrote reports whether a text was not typed by a person: it is empty, an element (a reminder, a command, a notification), a note in brackets
 // ([Request interrupted by user]), or begins with one of the agent's openings. A person's prompt that looks so counts as not typed.
 func agentWrote(text string, openings []string) bool {
 	text = strings.TrimSpace(text)

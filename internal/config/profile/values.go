@@ -19,6 +19,7 @@ func tomlText(s string) string {
 	return strings.ReplaceAll(string(rawjson.Quote(nil, s)), "\x7f", `\u007F`)
 }
 
+// tomlTexts returns list as a TOML array of strings.
 func tomlTexts(list []string) string {
 	quoted := make([]string, len(list))
 	for i, s := range list {
@@ -51,7 +52,8 @@ func merge(base, over map[string]any, depth int) {
 	}
 }
 
-// assign sets the value of a dotted key, given in parts, and makes the tables on the way.
+// assign sets the value of a dotted key, given in parts, and makes the tables on the way. A key of maxNesting parts or more sets only its first
+// part.
 func assign(table map[string]any, path []string, value any) {
 	for len(path) > 1 && len(path) < maxNesting {
 		next, ok := table[path[0]].(map[string]any)
@@ -64,11 +66,13 @@ func assign(table map[string]any, path []string, value any) {
 	table[path[0]] = value
 }
 
+// text returns v if it is a string, else "".
 func text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
+// number returns v if it is an int64 or float64, else 0.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -79,6 +83,7 @@ func number(v any) float64 {
 	return 0
 }
 
+// object returns v if it is a table, else nil.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

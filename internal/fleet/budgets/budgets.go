@@ -78,8 +78,8 @@ func (l line) heldFromOthers() float64 { return max(l.Granted, l.Spent) - l.Gone
 // Key returns the key of a claim's budget.
 func Key(c spend.Claim) string { return fleet.Key(c.Budget, c.Period, c.Project) }
 
-// Divide implements [spend.Team]: it computes the host's share of a budget from the shares of all hosts, and writes it. With c.Look, and if
-// nothing changes, it writes nothing.
+// Divide implements [spend.Team]: it computes the host's share of a budget from the shares of all hosts, and writes it. With c.Look, or if nothing
+// changes, it writes nothing.
 func (t *Team) Divide(ctx context.Context, c spend.Claim) (part spend.Part, err error) {
 	err = t.store.Change(ctx, Key(c), func(old fleet.Entry) ([]byte, error) {
 		v, err := decode(old.Value)

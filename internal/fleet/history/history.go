@@ -49,8 +49,7 @@ type Observed struct {
 	LeftOut int
 }
 
-// Read asks the fleet for the runs of a tool, those of one project and those of all, at the same time. It returns when ctx ends at the
-// latest.
+// Read asks the fleet for the runs of a tool, those of one project and those of all, at the same time. It returns when ctx ends at the latest.
 func (h *History) Read(ctx context.Context, project, tool, variant string) (s Observed, err error) {
 	ask := func(key, project string) (runs []usage.Run, leftOut int, err error) {
 		values, err := h.bucket.Values(ctx, key)
@@ -102,7 +101,8 @@ func decode(values []fleet.Entry, project, tool, variant string, now time.Time) 
 	return runs, leftOut
 }
 
-// IsUseful reports whether a run tells other hosts anything: what it spent, or a need. A question for a version would push out what a build needed.
+// IsUseful reports whether a run tells other hosts anything: it has spent tokens, or its need is known and it was not both brief and small. Else a
+// question for a version would push out what a build needed.
 func IsUseful(r usage.Run) bool {
 	if r.Tokens > 0 {
 		return true

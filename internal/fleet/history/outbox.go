@@ -29,7 +29,8 @@ const (
 	lockWait = 10 * time.Second
 )
 
-// outbox is a file of observations that wait for the fleet: lines with a checksum, each behind a line feed. The first one is {"dropped":N} where some made room.
+// outbox is a file of observations that wait for the fleet: lines with a checksum, each behind a line feed. The first one is {"dropped":N} where
+// some made room.
 type outbox struct{ path string }
 
 // newOutbox returns the outbox of a state directory, which need not exist.

@@ -117,8 +117,8 @@ func openLock(path string) (*os.File, error) {
 	return statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// isSpeaker reports whether this process speaks for its host. It takes the lock of the speaker if that is free, or if the one who holds it has
-// not been heard of for cardAge, and then marks the file as of now.
+// isSpeaker reports whether this process speaks for its host, and then marks the file of the speaker as of now. It does from when it gets the lock
+// on that file, or, without the lock, from when the one who holds it was not heard of for cardAge.
 func (a *announcer) isSpeaker() bool {
 	path := filepath.Join(a.dir, "speaker")
 	if a.speaker == nil {
@@ -138,8 +138,7 @@ func (a *announcer) isSpeaker() bool {
 	return os.Chtimes(path, now, now) == nil
 }
 
-// writeCard writes the present state of this process's run to a file, for the process that speaks for the host. It does nothing without a
-// run.
+// writeCard writes the present state of this process's run to a file, for the process that speaks for the host. It does nothing without a run.
 func (a *announcer) writeCard() {
 	if a.Own == nil {
 		return

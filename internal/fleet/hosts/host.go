@@ -210,7 +210,8 @@ func cleanText(s string, maxBytes int) string {
 // maxAge bounds how long ago a time may be that another host tells.
 const maxAge = 10 * 365 * 24 * time.Hour
 
-// shiftTime returns the time t of a clock that showed theirs when ours showed now, as our clock would have shown it.
+// shiftTime returns the time t of a clock that showed theirs when ours showed now, as our clock would have shown it: at most now, at least maxAge
+// before. A zero time stays.
 func shiftTime(t, theirs, now time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -161,7 +161,7 @@ func (a *announcer) publishDay(ctx context.Context, d *Day) error {
 }
 
 // EachDay calls give with what each other host spent on each day since from, until all was read or ctx ends. Texts and numbers are cleaned and
-// bounded. If not all could be read it returns [fleet.ErrAway].
+// bounded. If not all could be read the error is [fleet.ErrAway] or [fleet.ErrRefused].
 func EachDay(ctx context.Context, f *fleet.Fleet, own Key, from string, give func(*Day)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -68,9 +68,8 @@ type Logs struct {
 	probes sync.WaitGroup
 }
 
-// Open returns the shared conversations of a fleet, sealed with keys that are derived from o.Secret. A secret that is too short is
-// [ErrNoSecret]. If the store does not answer, that is no error: it is tried again in the background. The caller closes the result before
-// the fleet.
+// Open returns the shared conversations of a fleet, sealed with keys that are derived from o.Secret. A secret that is too short is [ErrNoSecret].
+// If the store does not answer, that is no error: it is tried again in the background. The caller closes the result before the fleet.
 func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	if len(o.Secret) < minSecret {
 		return nil, ErrNoSecret
@@ -91,7 +90,7 @@ func Open(ctx context.Context, f *fleet.Fleet, o Options) (*Logs, error) {
 	return l, nil
 }
 
-// Close ends what is done in the background.
+// Close ends what is done in the background and waits for it. On nil it does nothing.
 func (l *Logs) Close() {
 	if l != nil {
 		l.end()
@@ -111,8 +110,8 @@ func (l *Logs) Name(kind, subject string) string {
 	return fleet.Key(kind, hex.EncodeToString(l.mac(l.names, kind+"\x00"+subject)[:16]))
 }
 
-// Get returns a value with its revision; nil and 0 if there is none. A value that cannot be decrypted is nil with its revision, and a
-// warning.
+// Get returns a value with its revision; nil and 0 if there is none. A value that cannot be decrypted is nil with its revision, and a warning.
+// While the store is away it fails at once, as Put does.
 func (l *Logs) Get(ctx context.Context, name string) (value []byte, revision uint64, err error) {
 	if l.isAway() {
 		return nil, 0, errAway
@@ -238,7 +237,8 @@ func (l *Logs) pingStore(ctx context.Context) error {
 	return err
 }
 
-// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses.
+// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses. text must
+// not be shorter.
 func (l *Logs) warnOnce(text string) {
 	kind := text[:30]
 	l.mu.Lock()

@@ -81,6 +81,7 @@ func (l *Live) otherHosts(want Want, now time.Time) (*Fleet, []Row) {
 	return f, rows
 }
 
+// otherRow returns the row of a run on another host h.
 func otherRow(h *hosts.Host, r *hosts.Run, now time.Time) Row {
 	e := watch.EntryOf(h, r)
 	row := rowOf(&e, now, nil)

@@ -123,6 +123,7 @@ func (m *model) listKey(k string) tea.Cmd {
 	return nil
 }
 
+// scrollKey handles a key that scrolls the open page; visible brings the result within bounds.
 func (m *model) scrollKey(k string) {
 	switch k {
 	case "up", "k":
@@ -173,6 +174,7 @@ func (m *model) filterKey(k, text string) tea.Cmd {
 
 const noControls = "this is a replay: nothing can be done to what was"
 
+// controls returns the source as Controls, nil if it has none, as that of a replay.
 func (m *model) controls() Controls {
 	c, _ := m.source.(Controls)
 	return c
@@ -187,8 +189,8 @@ const (
 	goesOn
 )
 
-// controlSelected returns a command that calls what for the selected run. It returns nil, with a note on the screen, if there are no controls
-// or the run has ended.
+// controlSelected returns a command that calls what for the selected run. It returns nil if none is selected, and nil with a note on the screen if
+// there are no controls or the run has ended.
 func (m *model) controlSelected(what func(Controls, string) (string, error), then effect) tea.Cmd {
 	r := m.selected()
 	switch {
@@ -204,6 +206,7 @@ func (m *model) controlSelected(what func(Controls, string) (string, error), the
 	return m.control(r.ID, what, then)
 }
 
+// control returns a command that calls what on a run and sends its result as a doneMsg. The source must have Controls.
 func (m *model) control(id string, what func(Controls, string) (string, error), then effect) tea.Cmd {
 	c := m.controls()
 	return func() tea.Msg {

@@ -88,6 +88,7 @@ func Open(c *core.Core) (*Live, error) {
 	return l, nil
 }
 
+// minFreeOf returns what is to stay free by the settings, 0 for auto.
 func minFreeOf(s config.Settings) limit.Bytes {
 	if s.MinFree == config.Auto {
 		return 0
@@ -275,7 +276,8 @@ func (l *Live) readCPU(r *Row, h admission.Holder, now time.Time) (more bool) {
 	return seen && used > last.used
 }
 
-// paused reports whether a run is stopped. works is true when it has used the processor since the last look, which makes a check needless.
+// paused reports whether a run is stopped. works is true when it has used the processor since the last look, which makes a check needless. A run
+// that was not stopped is checked only every askPaused, and is taken to go on in between.
 func (l *Live) paused(h admission.Holder, now time.Time, works bool) bool {
 	last, seen := l.cpu[h.ID]
 	if seen && !works && !last.paused && now.Sub(last.asked) < askPaused {
@@ -356,6 +358,7 @@ func (l *Live) End(id string) (note string, err error) {
 	return "asked " + h.ID + " to end by SIGTERM; once more kills what stays", holder.End(h)
 }
 
+// joinWords joins two texts with "; ", which is left out if a is empty.
 func joinWords(a, b string) string {
 	if a == "" {
 		return b

@@ -209,6 +209,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
+// errorText returns "not done: " and the error, "" for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""

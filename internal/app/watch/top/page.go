@@ -15,7 +15,7 @@ import (
 // most bounds the lines of one section on the page of a run.
 const most = 12
 
-// pageLines returns the page of one run, as it was known at a time, in lines of at most width cells.
+// pageLines returns the page of one run, as it was known at a time, in lines of at most width cells, which counts as 40 at least.
 func pageLines(r *runs.Run, row *Row, at time.Time, width int, p painter) []string {
 	g := page{run: r, row: row, at: at, width: max(width, 40), paint: p}
 	for _, section := range []func(*page){
@@ -69,6 +69,7 @@ func (g *page) about() {
 	}
 }
 
+// memory adds the memory and processor, now and over the time until g.at, and what the run was admitted with if that is known.
 func (g *page) memory() {
 	r, row := g.run, g.row
 	g.title("memory")
@@ -85,6 +86,7 @@ func (g *page) memory() {
 	}
 }
 
+// window adds the requests to models and what they cost; nothing if no tokens are known.
 func (g *page) window() {
 	r, row := g.run, g.row
 	var tokens []float64
@@ -124,6 +126,7 @@ func (g *page) window() {
 	}
 }
 
+// editor adds the sessions of an editor; nothing if it has sent no request.
 func (g *page) editor() {
 	row := g.row
 	if e := row.Editor; e.Requests > 0 {
@@ -134,6 +137,7 @@ func (g *page) editor() {
 	}
 }
 
+// shortened adds the newest times that a conversation was cut.
 func (g *page) shortened() {
 	r := g.run
 	if n := len(r.Compactions); n > 0 {
@@ -145,6 +149,7 @@ func (g *page) shortened() {
 	}
 }
 
+// kills adds the newest processes that were killed for memory.
 func (g *page) kills() {
 	r := g.run
 	if n := len(r.Kills); n > 0 {
@@ -184,6 +189,7 @@ func (g *page) results() {
 	}
 }
 
+// definitions adds the tokens that definitions of tools take of each request.
 func (g *page) definitions() {
 	row := g.row
 	if n := row.DefinitionTokens; n > 0 {
@@ -241,6 +247,7 @@ func series(r *runs.Run, at time.Time) (memory, processor []float64) {
 	return memory, processor
 }
 
+// highest returns the largest value, 0 if none is above 0.
 func highest(values []float64) (high float64) {
 	for _, v := range values {
 		high = max(high, v)
@@ -248,6 +255,7 @@ func highest(values []float64) (high float64) {
 	return high
 }
 
+// percent returns the share of one processor, "-" if it is not known.
 func percent(r *Row) string {
 	if r.CPUPercent < 0 {
 		return "-"

@@ -82,7 +82,8 @@ func newReplay(store *runs.Store, when string, atEnd bool, now func() time.Time)
 	return r, nil
 }
 
-// parseWhen reads a time as people write it; false when it is none.
+// parseWhen reads a time as people write it; false when it is none. A time of day that has not come yet is yesterday's, and a duration is that
+// long ago.
 func parseWhen(when string, now time.Time) (time.Time, bool) {
 	if d, err := time.ParseDuration(when); err == nil && d >= 0 {
 		return now.Add(-d), true

@@ -113,7 +113,7 @@ func readProcesses(r *Row, h admission.Holder, tree bool) {
 	}
 }
 
-// treeOf returns the processes of a run, each below its parent.
+// treeOf returns the processes of a run, each below its parent. Those that are each other's parent are left out.
 func treeOf(family []sandbox.Member) []Process {
 	children := map[int][]sandbox.Member{}
 	in := map[int]bool{}
@@ -181,8 +181,7 @@ func (l *Live) Raise(id string) (note string, err error) {
 	return joinWords(fmt.Sprintf("%s may use %s, before it was %s", h.ID, a.To.Human(), a.From.Human()), a.Note), nil
 }
 
-// wishFor returns a wish for half as much again of the spending limit that the run has reached; if it has reached none, for a quarter more
-// memory.
+// wishFor returns a wish for half as much again of the spending limit that the run has reached; if it has reached none, for a quarter more memory.
 func wishFor(r *journal.Report) admission.Wish {
 	for _, l := range r.Limits {
 		if l.Reached != journal.LineHard {

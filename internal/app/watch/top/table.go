@@ -98,6 +98,7 @@ func compare(a, b *Row, by Sort) int {
 	return cmp.Compare(b.MemoryBytes, a.MemoryBytes)
 }
 
+// share returns part of whole as a fraction, 0 if whole is not above 0.
 func share(part, whole int64) float64 {
 	if whole <= 0 {
 		return 0
@@ -155,7 +156,8 @@ func matches(r *Row, filter string) bool {
 	return true
 }
 
-// Frame returns a snapshot as a screen, lines joined by line ends, none of them wider than the screen.
+// Frame returns a snapshot as a screen, lines joined by line ends, none of them wider than the screen. It raises s.Width to 40 at least, and keeps
+// in s how far the table is scrolled.
 func Frame(snap Snapshot, s *Screen) string {
 	s.Width = max(s.Width, 40)
 	rows := Arrange(snap.Runs, cmp.Or(s.Sort, ByMemory), s.Reverse, s.Filter)
@@ -281,6 +283,8 @@ const fixedColumns = 62
 // definitionsFrom is the width from which a screen has a column for the tokens of tool definitions.
 const definitionsFrom = 100
 
+// widthsFor returns the widths of the columns that are not fixed. On narrow screens they are at least 8 and 4 cells, and the line is longer than
+// the screen.
 func widthsFor(screen int) widths {
 	rest := max(12, screen-fixedColumns)
 	wide := screen >= definitionsFrom
@@ -291,6 +295,7 @@ func widthsFor(screen int) widths {
 	return widths{tool: tool, project: max(4, min(rest-tool, 40)), definitions: wide}
 }
 
+// header returns the line with the names of the columns.
 func (w widths) header() string {
 	definitions, project := "", "PROJECT"
 	if w.definitions {
@@ -359,7 +364,8 @@ func (w widths) row(r *Row, selected bool, p painter, width int) string {
 	return line
 }
 
-// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, how often the agent repeated itself, and what it has spent when that was all; mostly "".
+// note returns what the columns have no room for: why the run is stale, for how long it is idle, --force, orphans, how often the agent repeated
+// itself, and what it has spent when that was all; mostly "".
 func (r *Row) note(now time.Time) string {
 	var parts []string
 	if r.State == Stale {
@@ -386,6 +392,7 @@ func (r *Row) note(now time.Time) string {
 // deepest bounds the indentation of a process in the tree.
 const deepest = 12
 
+// processLine returns the line of a process, indented by its depth, which counts up to deepest.
 func processLine(t *Process) string {
 	note := ""
 	switch {

@@ -28,6 +28,7 @@ func (p painter) red(text string) string     { return p.with("31", text) }
 func (p painter) green(text string) string   { return p.with("32", text) }
 func (painter) none(text string) string      { return text }
 
+// stateColor returns what paints the words for a state; p.none for those that do not stand out.
 func stateColor(state string, p painter) func(string) string {
 	switch state {
 	case runs.Running:
@@ -65,6 +66,7 @@ func cell(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))+1)
 }
 
+// right fills text with blanks on its left; a text that is wider than width stays whole.
 func right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-ansi.StringWidth(text))) + text
 }
@@ -95,6 +97,7 @@ func sizeOr(n int64, known bool) string {
 	return size(n)
 }
 
+// count returns n, "-" for 0 and thousands, rounded down, above 9999.
 func count(n int64) string {
 	switch {
 	case n == 0:
@@ -123,7 +126,8 @@ func shortTime(d time.Duration) string {
 // bars are the eight heights of a sparkline.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values as a line of at most width cells, each with the highest of its values; full is the value of a full cell.
+// spark draws values as a line of at most width cells, each with the highest of its values; full is the value of a full cell. It is "" if there is
+// no value or no width, or full is not above 0.
 func spark(values []float64, full float64, width int) string {
 	if len(values) == 0 || width <= 0 || full <= 0 {
 		return ""
