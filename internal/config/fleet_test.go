@@ -29,7 +29,7 @@ func TestFleetAddresses(t *testing.T) {
 		}
 	}
 	for bad, text := range map[string]string{
-		"http://a": "http:// is no scheme", "a:4222": "scheme, a host and a port", "nats://": "a host", "nats://u:hunter2@a": "fleet.credentials", "nats://a,": "a host",
+		"http://a": "http:// is no scheme", "a:4222": "a scheme and a host", "nats://": "a host", "nats://u:hunter2@a": "fleet.credentials", "nats://a,": "a host",
 		"nats://a b": "a host", "nats://a/x": "a host",
 	} {
 		if _, err := load(bad); err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "hunter2") {

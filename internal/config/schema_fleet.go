@@ -61,7 +61,7 @@ func checkNATS(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "":
-		return errors.New("an address of a fleet has a scheme, a host and a port")
+		return errors.New("an address of a fleet has a scheme and a host, and a port where that is not 4222")
 	case u.Scheme != "nats" && u.Scheme != "tls":
 		return fmt.Errorf("%s:// is no scheme of NATS", u.Scheme)
 	case u.User != nil:

@@ -17,7 +17,7 @@ func TestDemoOffersWhatIsThere(t *testing.T) {
 }
 
 func TestTheDemoTakesNothingRealUnasked(t *testing.T) {
-	left := strings.Join(withoutUserSettings([]string{"PATH=/bin", "OPENAI_API_KEY=k", "ARGOCD_OPTS=--insecure", "PLIMSOLL_CONFIG=/x", "HOME=/h", "LLM_PROVIDER=x"}), " ")
+	left := strings.Join(withoutUserSettings([]string{"PATH=/bin", "OPENAI_API_KEY=k", "ARGOCD_OPTS=--insecure", "PLIMSOLL_CONFIG=/x", "HOME=/h", "LLM_PROVIDER=x", "GEMINI_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k"}), " ")
 	if left != "PATH=/bin HOME=/h" {
 		t.Errorf("left: %s", left)
 	}

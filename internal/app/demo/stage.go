@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/app/listen"
 	"github.com/plimsoll/plimsoll/internal/app/mcp"
 	"github.com/plimsoll/plimsoll/internal/printable"
+	"github.com/plimsoll/plimsoll/internal/secrets"
 	"github.com/plimsoll/plimsoll/journal"
 )
 
@@ -223,8 +224,8 @@ func (s *stage) clear() error {
 	return os.RemoveAll(s.dir)
 }
 
-// withoutUserSettings returns environ without the variables that begin as those of Plimsoll, OpenAI, Anthropic and Argo CD do, and some that name
-// a model or its limits. Keys of other providers stay.
+// withoutUserSettings returns environ without the variables that begin as those of Plimsoll, OpenAI, Anthropic and Argo CD do, those that name
+// a model or its limits, and those that are called like a secret.
 func withoutUserSettings(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -233,7 +234,7 @@ func withoutUserSettings(environ []string) []string {
 				return true
 			}
 		}
-		return false
+		return secrets.Named(name)
 	})
 }
 

@@ -237,10 +237,9 @@ func (l *Logs) pingStore(ctx context.Context) error {
 	return err
 }
 
-// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses. text must
-// not be shorter.
+// warnOnce warns, unless a warning with the same first 30 bytes was given within tellEvery: what follows them names times and addresses.
 func (l *Logs) warnOnce(text string) {
-	kind := text[:30]
+	kind := text[:min(len(text), 30)]
 	l.mu.Lock()
 	last, told := l.told[kind]
 	again := told && time.Since(last) < tellEvery

@@ -237,14 +237,14 @@ func (m *model) leaveKey(k string) tea.Cmd {
 		return tea.Quit
 	case "c":
 		c, ids := m.controls(), m.pausedIDs()
-		return tea.Sequence(func() tea.Msg {
+		return func() tea.Msg {
 			for _, id := range ids {
 				if _, err := c.Continue(id); err != nil {
 					return doneMsg{err: err}
 				}
 			}
-			return doneMsg{note: fmt.Sprintf("%d runs go on", len(ids))}
-		}, tea.Quit)
+			return tea.Quit()
+		}
 	}
 	return nil
 }
