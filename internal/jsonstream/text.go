@@ -51,7 +51,8 @@ func (r *Reader) copyPlain(to *Clip) (byte, error) {
 	}
 }
 
-// peekBytes tries to have n bytes in the buffer and returns all that are there. An error comes again when the reader goes on.
+// peekBytes tries to have n bytes in the buffer and returns all that are there, which are fewer after an error or at the end. An error comes again
+// when the reader goes on.
 func (r *Reader) peekBytes(n int) []byte {
 	mark := r.mark
 	if mark < 0 {

@@ -36,6 +36,7 @@ type insertion struct {
 // Draft returns a draft of edits of r.
 func (r *Request) Draft() *Draft { return &Draft{r: r} }
 
+// failf makes an error that [Draft.Build] returns, unless there is one.
 func (d *Draft) failf(format string, args ...any) {
 	if d.err == nil {
 		d.err = fmt.Errorf("wire: "+format, args...)
@@ -91,6 +92,7 @@ func (d *Draft) ReplaceMessage(msg int, raw []byte) {
 	d.set(d.r.Messages[msg].Span, raw)
 }
 
+// check makes an error unless raw is JSON.
 func (d *Draft) check(raw []byte) {
 	if !json.Valid(raw) {
 		d.failf("an inserted element of %d bytes is not JSON", len(raw))
