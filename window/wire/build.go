@@ -57,7 +57,8 @@ func (d *Draft) Build() (*Request, error) {
 	return next, nil
 }
 
-// joinEdits returns edits sorted by position, without those inside another one. Of two for the same bytes the later call wins.
+// joinEdits returns edits sorted by position, without those that begin inside another one. Of two for the same bytes the later call wins; insertions
+// at one place stay, in their order.
 func joinEdits(edits []Edit) []Edit {
 	type numbered struct {
 		Edit
@@ -91,7 +92,7 @@ func joinEdits(edits []Edit) []Edit {
 	return out
 }
 
-// onlyReasoning reports whether a's drops leave m with nothing but reasoning.
+// onlyReasoning reports whether a's drops leave m with nothing, or nothing but reasoning; false if a drops nothing or inserts something.
 func (m *Message) onlyReasoning(a *amendment) bool {
 	if len(a.drops) == 0 || len(a.inserts) > 0 {
 		return false
@@ -242,7 +243,8 @@ func (b *builder) editMessage(m *Message, a *amendment) {
 	}
 }
 
-// editElements edits one of the arrays of a message: list, which has the parts at where. It returns how many elements it has afterwards.
+// editElements edits one of the arrays of a message: list, which has the parts at where. It returns how many elements it has afterwards: 0 also if
+// there is no array, and 1 for an empty one that stays as it is.
 func (b *builder) editElements(m *Message, a *amendment, list Span, where place, in []insertion) (n int) {
 	if list.IsZero() {
 		return 0
