@@ -234,7 +234,8 @@ func appendNote(system, note string) string {
 	return system + "\n\n" + note
 }
 
-// generate makes one request. An adapter that panics, or does not return when its context ends, fails only this request.
+// generate makes one request. An adapter that panics, or does not return when its context ends, fails only this request. An answer that reaches
+// MaxAnswer is ended there, and is none the less an answer.
 func (r *Run) generate(req *Request) (answer, error) {
 	l := r.a.o.Limits
 	timed, stop := context.WithTimeoutCause(r.ctx, l.ModelTimeout, errModelTimeout)

@@ -174,8 +174,8 @@ func (m *Model) hasBegunThinking(list []agent.Message) bool {
 	return true
 }
 
-// messages makes one message of what this protocol wants in one: all results of a turn, before any text, and messages of the same role
-// that follow each other.
+// messages makes one message of what this protocol wants in one: all results of a turn, before any text, and messages of the same role that follow
+// each other. Messages without content are left out.
 func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message {
 	var out []message
 	var results, texts []any

@@ -401,7 +401,8 @@ func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	return out
 }
 
-// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind.
+// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind; one without any
+// loses what is refused in any kind.
 func (m *mending) refusedMembers(object []byte, kinds ...string) (keys []string) {
 	var holders []string
 	for _, member := range kinds {
