@@ -52,7 +52,8 @@ func (s *Standin) reply(a *request) reply {
 	return r
 }
 
-// answer returns the next message of the model: the rest of a cut answer, calls of tools, a description of their results, or the help text.
+// answer returns the next message of the model: the rest of a cut answer, calls of tools, a description of their results, a refusal to write a
+// summary, or the help text.
 func (p *planner) answer(ms []message) reply {
 	if rest, ok := p.continueAnswer(ms); ok {
 		return reply{text: rest}

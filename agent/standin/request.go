@@ -73,8 +73,8 @@ type declared struct {
 
 var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// parseRequest parses a request. It refuses one that breaks a rule of the protocol, counts calls without results, and refuses one that does
-// not fit the window.
+// parseRequest parses a request. It refuses one that breaks a rule of the protocol, and counts those in which calls and results do not pair; it also
+// refuses one that does not fit the window.
 func (s *Standin) parseRequest(body []byte) (*request, *refusal) {
 	if err := wire.Validate(wire.Chat, body); err != nil {
 		invalid, ok := errors.AsType[*wire.Invalid](err)
