@@ -32,7 +32,8 @@ func (s *sampler) interval() int64 {
 	return firstInterval.Milliseconds() << min(s.written/samplesPerInterval, 40)
 }
 
-// add adds a sample. When an interval is over, and something has changed, it returns the sample to write; else ok is false.
+// add adds a sample. When an interval is over, and something has changed, it returns the sample to write; else, and when only one of MaxSamples is
+// left, ok is false.
 func (s *sampler) add(n Sample) (out Sample, ok bool) {
 	s.merge(n)
 	first := s.written == 0

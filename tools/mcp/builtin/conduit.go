@@ -40,6 +40,7 @@ func newConduit(ctx context.Context) *conduit {
 	return &conduit{ctx: ctx, data: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
+// signal wakes who waits for c, now or later. It does not wait.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
