@@ -244,7 +244,7 @@ func (p *compactionPass) allowed(asked int) int {
 	return asked
 }
 
-// shrink compacts the request if it is over the trigger, and more was said since the last compaction that could not get below it. It returns a
+// shrink compacts the request if it is over the trigger; after a compaction that could not get below that, only when more was said. It returns a
 // [TooLargeError] if the request cannot be made to fit. Where only a refusal counts, it does nothing before one.
 func (p *compactionPass) shrink() error {
 	if p.maxInput == 0 && (p.rules.AfterRefusal || !p.Enforced()) {

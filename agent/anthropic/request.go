@@ -116,8 +116,8 @@ func markLastBlock(r *wire.Request) [][]byte {
 	return [][]byte{r.Body}
 }
 
-// tools returns the declared tools. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
-// declared, and the model is told not to call any.
+// tools returns the tools of the request. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
+// returned, declared is false, and the model is told not to call any.
 func (m *Model) tools(r *agent.Request, names *modelapi.Names) (list []tool, declared bool) {
 	for _, t := range r.Tools {
 		list = append(list, tool{Name: names.Out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)})

@@ -209,7 +209,7 @@ func (c *conversation) closedError() error {
 	return fmt.Errorf("session %q: the conversation is closed: %w", c.session, os.ErrClosed)
 }
 
-// recordCut counts and journals how many messages were dropped, and of how many parts.
+// recordCut counts and journals messages that were dropped, and those of which only a part is kept.
 func (c *conversation) recordCut(messages, parts int) {
 	c.s.addToStats(func(t *Stats) { t.Cut += int64(messages); t.Parts += int64(parts) },
 		journal.AgentSessionCut{Messages: messages, Parts: parts, Bytes: c.size})

@@ -136,8 +136,8 @@ func asksForSummary(ms []message) bool {
 	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 200)]), "summar")
 }
 
-// continueAnswer returns the rest of an answer that was cut at the output limit, if the newest message of the user asks to go on. It writes
-// the whole answer again and removes the part that was sent.
+// continueAnswer returns the rest of an answer that was cut at the output limit, if the newest message of the user asks to go on. It writes the whole
+// answer again and removes the part that was sent; false if that part is not its beginning, or nothing is left.
 func (p *planner) continueAnswer(ms []message) (string, bool) {
 	end, part := len(ms), ""
 	for end > 0 {
@@ -242,8 +242,8 @@ func (p *planner) loopCalls(t *turn, planned plan) []call {
 	return []call{c}
 }
 
-// followUps returns the calls that follow from the results: the same call again while a job is not done, the whole of a short list, or a
-// search for a name that a tool did not find.
+// followUps returns the calls that follow from the results: the same call again while a job is not done, the whole of a short list, or a search for a
+// name that a tool did not find; nil if none does.
 func (p *planner) followUps(t *turn, planned plan) []call {
 	if len(t.made) == 0 {
 		return nil

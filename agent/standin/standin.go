@@ -210,7 +210,7 @@ func (s *Standin) serveChat(w http.ResponseWriter, r *http.Request) {
 	s.calls.Add(int64(len(out.Calls)))
 }
 
-// readBody reads the body of a request within MaxBody and bodyTimeout.
+// readBody reads the body of a request within MaxBody and bodyTimeout. The refusal is nil unless it is larger, breaks off or is packed.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder has none

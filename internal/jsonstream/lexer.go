@@ -100,7 +100,7 @@ func (l *Lexer) Finish() error {
 	return &SyntaxError{l.off, "the message ends before it is complete"}
 }
 
-// Abandon ends the value and the containers that are open, so that the visitor can use the part that came. Nothing may be fed after it.
+// Abandon ends the value and the containers that are open, so that the visitor can use the part that came. What is fed after it is ignored.
 func (l *Lexer) Abandon() {
 	switch l.state {
 	case textValue:
@@ -276,7 +276,7 @@ func (l *Lexer) value(p []byte) (int, string) {
 	return 0, ""
 }
 
-// raw takes bytes of a raw value, up to its end.
+// raw takes bytes of a raw value, up to its end; why is the reason when it cannot go on, else "".
 func (l *Lexer) raw(p []byte) (n int, why string) {
 	for n < len(p) {
 		if l.state == rawString {

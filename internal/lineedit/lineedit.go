@@ -169,7 +169,7 @@ func (r *Reader) Read(ctx context.Context) (string, error) {
 // quotes stand alone on the line before a text of several lines, and behind it.
 const quotes = `"""`
 
-// text returns one text, which has several lines where they end in a backslash or stand between quotes.
+// text returns one text, which has several lines where they end in a backslash or stand between lines of three quotes.
 func (r *Reader) text() (string, error) {
 	var b strings.Builder
 	prompt, quoted := r.o.Prompt, false

@@ -69,7 +69,7 @@ func (s *Stream) Open(contentType string) {
 // OpenEvents calls [Stream.Open] for server-sent events.
 func (s *Stream) OpenEvents() { s.Open("text/event-stream; charset=utf-8") }
 
-// Flush sends what was written, unless the answer is no stream.
+// Flush sends what was written, unless a whole answer goes out at once.
 func (s *Stream) Flush() {
 	if !s.held {
 		_ = http.NewResponseController(s.W).Flush() // a writer that cannot sends it at the end

@@ -39,7 +39,7 @@ func (g *generation[K, V]) contains(sum uint64) bool {
 	return len(g.marks) > 0 && g.marks[sum>>6&uint64(len(g.marks)-1)]>>(sum&63)&1 == 1
 }
 
-// Get returns the value of a key that is remembered. That makes the key as recent as one that was just put.
+// Get returns the value of a key that is remembered, which makes the key as recent as one that was just put; ok is false for any other key.
 func (m *Map[K, V]) Get(k K) (v V, ok bool) {
 	if v, ok = m.young.of[k]; ok {
 		return v, true

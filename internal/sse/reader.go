@@ -135,7 +135,7 @@ func (r *Reader) Next() (e Event, head []byte, rest io.Reader, err error) {
 	return r.event, head, r.rest, nil
 }
 
-// fillHead reads up to hold+1 bytes of data: the one more tells that the event goes on.
+// fillHead reads up to hold+1 bytes of data into head: the one more tells that the event goes on. ended is true if the event ended before that.
 func (r *Reader) fillHead() (n int, ended bool, err error) {
 	if r.small++; r.head == nil || r.small > calm && len(r.head) > firstBuffer {
 		r.head, r.small = make([]byte, min(firstBuffer, r.hold+1)), 0
@@ -153,7 +153,7 @@ func (r *Reader) fillHead() (n int, ended bool, err error) {
 	}
 }
 
-// step reads data of the event into p until p is full or the event ends.
+// step reads data of the event into p until p is full or the event ends, which ended tells. The error is that of the source.
 func (r *Reader) step(p []byte) (n int, ended bool, err error) {
 	for n < len(p) {
 		if r.owed {

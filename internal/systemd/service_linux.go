@@ -89,7 +89,7 @@ func watchdog(usec, forPID string, pid int) (time.Duration, error) {
 // mostPassed bounds how many files are looked at; one is needed.
 const mostPassed = 64
 
-// passedFiles returns the number of files passed to the process pid, from descriptor 3 on; 0 unless LISTEN_PID is that.
+// passedFiles returns the number of files passed to the process pid, from descriptor 3 on; 0 unless LISTEN_PID names it.
 func passedFiles(fds, forPID string, pid int) (int, error) {
 	if fds == "" || forPID != strconv.Itoa(pid) { // not ours: they were passed to a parent
 		return 0, nil

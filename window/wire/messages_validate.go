@@ -162,7 +162,7 @@ func (w *blocks) checkMessage(place string, m object, last bool) {
 	}
 }
 
-// checkContent checks and returns the blocks of a message; plain means that the content is one string.
+// checkContent checks and returns the blocks of a message; none if it has a string, of which plain tells, or a content of another form.
 func (w *blocks) checkContent(place, role string, m object, last bool) (list []object, plain bool) {
 	final := last && role == "assistant"
 	if m.isText("content") {

@@ -294,7 +294,7 @@ func (p *parser) tool(name string, from int) {
 	p.r.Tools = append(p.r.Tools, Tool{Name: name, Span: Span{Start: from, End: p.At}})
 }
 
-// namedTool reads one tool of the OpenAI and Anthropic dialects and returns its name.
+// namedTool reads one tool of the OpenAI and Anthropic dialects and returns its name, "" if it has none.
 func namedTool(p *parser) (name string) {
 	if !p.Begin('{', "a tool is no object") {
 		return ""

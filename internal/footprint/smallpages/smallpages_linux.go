@@ -59,7 +59,7 @@ func keepSmall(before string) {
 	setTHP(0)
 }
 
-// writableMapping returns the addresses of a line of /proc/self/maps when it is memory of this process alone that may be written to.
+// writableMapping returns the addresses of a line of /proc/self/maps; ok is false unless it is memory of this process alone that may be written to.
 func writableMapping(line string) (start, size uintptr, ok bool) {
 	// 1c8b35400000-1c8b35c00000 rw-p 00000000 00:00 0
 	span, rest, _ := strings.Cut(line, " ")

@@ -11,7 +11,7 @@ import (
 )
 
 // mendEnding adds a message of the user if the last message is the model's own and this model does not continue its own words. Where it does, it
-// removes the white space at their end.
+// removes the white space at their end that the provider refuses.
 func (m *mending) mendEnding() {
 	i := m.lastMessage()
 	if i < 0 {

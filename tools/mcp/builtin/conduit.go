@@ -97,7 +97,8 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// waitForFirst waits for the first bytes or the end. whole means that all of the text is in memory, empty that there was none before err.
+// waitForFirst waits for the first bytes or the end. whole means that all of the text is in memory, empty that there was none before err, which is
+// the tool's or the cause of the context.
 func (c *conduit) waitForFirst() (whole, empty bool, err error) {
 	for {
 		c.mu.Lock()
