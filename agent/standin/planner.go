@@ -128,7 +128,7 @@ func notice(text string) bool {
 	return slices.ContainsFunc([]string{"step", "tool", "repeat", "same call", "with what", "limit"}, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// asksForSummary reports whether the model is to write down a conversation for later.
+// asksForSummary reports whether the model is to write down a conversation for later, by the beginning of the system prompt.
 func asksForSummary(ms []message) bool {
 	if len(ms) == 0 || ms[0].role != wire.RoleSystem {
 		return false

@@ -82,7 +82,7 @@ func (f *Reader) validHead() bool {
 	return crc32.ChecksumIEEE(f.held[:8]) == binary.BigEndian.Uint32(f.held[8:]) && size >= frameSums && size <= frameMost && headers <= size-frameSums
 }
 
-// Broken reports whether a sum was wrong: what comes behind it is not read.
+// Broken reports whether a frame was damaged: what comes behind it is not read.
 func (f *Reader) Broken() bool { return f.bad }
 
 // Skipping reports whether the frame at hand is larger than what is read.

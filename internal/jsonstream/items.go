@@ -89,7 +89,7 @@ func (s *Items) endsHere() bool {
 // Depth returns the number of open containers.
 func (s *Items) Depth() int { return s.brackets.Depth }
 
-// Keys returns the ranges of the keys that lead down to a depth, with their quotes.
+// Keys returns the ranges of the keys that lead down to a depth, at most MaxKeys, with their quotes.
 func (s *Items) Keys(depth int) [][2]int64 { return slices.Clone(s.keys[1 : depth+1]) }
 
 // endValue is called for a value that ends before off. It reports an item, and stops the scanner if the receiver wants no more, or at the end of the

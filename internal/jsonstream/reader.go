@@ -124,7 +124,7 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// Fail returns a [SyntaxError] at the next byte.
+// Fail returns a *[SyntaxError] at the next byte.
 func (r *Reader) Fail(what string) error { return &SyntaxError{r.base + int64(r.pos), what} }
 
 // peek returns the next byte without taking it. The end of the text is io.ErrUnexpectedEOF.

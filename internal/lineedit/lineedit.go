@@ -125,7 +125,7 @@ func (w words) Do(line []rune, pos int) ([][]rune, int) {
 	return rest, len([]rune(typed))
 }
 
-// Terminal reports whether somebody sits at a terminal.
+// Terminal reports whether lines are edited on a terminal.
 func (r *Reader) Terminal() bool { return r.editor != nil }
 
 // Remember puts a text among those of the arrow keys, as if it had been typed; none without the editor or longer than maxShownPaste.

@@ -166,7 +166,7 @@ func (s *Scanner) Skip() Span {
 	return s.atom()
 }
 
-// atom steps over a number, true, false or null; of a number only the characters are checked.
+// atom steps over a number, true, false or null; of a number only the characters are checked. It returns the zero Span after an error.
 func (s *Scanner) atom() Span {
 	start := s.At
 	for s.At < len(s.Text) {

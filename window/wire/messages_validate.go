@@ -359,7 +359,7 @@ func (w *blocks) checkID(place, id string) {
 	}
 }
 
-// thinkingFirst reports an assistant turn that is still running and calls tools, but does not begin with the thinking it began with.
+// thinkingFirst reports an assistant turn that is still running and calls tools, but does not begin with thinking.
 func (w *blocks) thinkingFirst() {
 	if w.turnPlace == "" || !w.turnCalls || w.turnKind == "thinking" || w.turnKind == "redacted_thinking" {
 		return

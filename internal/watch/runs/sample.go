@@ -177,5 +177,5 @@ func Sparkline(values []int64, most int64) string {
 	return b.String()
 }
 
-// Age returns for how long the run has lasted, or lasted.
+// Age returns for how long the run lasted, or has lasted when its entry was read.
 func (e *Entry) Age() time.Duration { return time.Duration(e.DurationMS) * time.Millisecond }

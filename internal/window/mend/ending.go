@@ -75,8 +75,8 @@ func (m *mending) hasThinkingBudget() bool {
 // leastBudget is the smallest thinking budget that the provider accepts, in tokens.
 const leastBudget = 1024
 
-// mendThinking changes the thinking budget and max_tokens so that they fit together, and switches thinking off if the current turn lacks
-// the thinking that it began with.
+// mendThinking changes the thinking budget, or both it and max_tokens, if the budget is not below max_tokens and has to be. It switches thinking off
+// if the current turn lacks the thinking that it began with.
 func (m *mending) mendThinking() {
 	if !m.rules.signed || !m.hasThinkingBudget() {
 		return
