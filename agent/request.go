@@ -31,8 +31,8 @@ const (
 	maxAfter  = 60 * time.Second // of what a provider asks for
 )
 
-// backoff returns the pause before the next try. tries is the number of failed ones, and after the pause that the provider asked for, 0 if
-// none.
+// backoff returns the pause before the next try: after, which the provider asked for, up to maxAfter, or if that is 0 one that grows with tries, the
+// number of failed ones, and is partly random.
 func backoff(tries int, after time.Duration) time.Duration {
 	if after > 0 {
 		return min(after, maxAfter)

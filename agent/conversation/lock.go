@@ -24,8 +24,8 @@ import (
 // removed with the conversation, by whoever holds it; so a lock counts only while the file
 // that it is on is the one under that name.
 
-// tryLock locks the lock file of a key and returns it; closing the file unlocks it. It returns nil without an error when another process or
-// query has the lock.
+// tryLock locks the lock file of a key and returns it; closing the file unlocks it. It returns nil without an error when another process or query has
+// the lock, or removes the file again and again.
 func (s *Store) tryLock(key string) (*os.File, error) {
 	for range 16 { // each round another process has removed the file in between
 		f, err := s.openLock(key)

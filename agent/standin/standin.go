@@ -136,7 +136,7 @@ func (s *Standin) isAuthorised(r *http.Request) bool {
 	return strings.EqualFold(kind, "Bearer") && subtle.ConstantTimeCompare(got[:], s.token[:]) == 1
 }
 
-// ServeHTTP implements [http.Handler].
+// ServeHTTP implements [http.Handler]: it answers requests for models and chat completions that have the token, and others with an error.
 func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	id, one := strings.CutPrefix(path, "/v1/models/")

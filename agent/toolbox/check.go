@@ -141,7 +141,7 @@ func (c *checker) checkValue(path string, schema, v any, depth int) {
 	c.checkCombined(path, s, v, depth)
 }
 
-// checkEnum checks v against the schema's enum or const.
+// checkEnum checks v against the schema's enum or const. A value that means the same as one of them passes, and any once the budget is used up.
 func (c *checker) checkEnum(path string, s map[string]any, v any) {
 	values, ok := s["enum"].([]any)
 	if one, is := s["const"]; is {
