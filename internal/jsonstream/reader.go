@@ -209,8 +209,8 @@ func (r *Reader) End() error {
 	return r.Fail(wrong[afterAll])
 }
 
-// Object walks an object and calls each with every key; each has to take the value, and ends the walk with an error. A key of more than MaxValue
-// bytes is [ErrTooLarge]; without MaxValue one of more than [MaxKey] is given as "".
+// Object walks an object and calls each with every key; each has to take the value, and its error ends the walk. A key of more than MaxValue bytes is
+// [ErrTooLarge]; without MaxValue one of more than [MaxKey] is given as "".
 func (r *Reader) Object(each func(key string) error) error {
 	if err := r.Take('{'); err != nil {
 		return err

@@ -236,7 +236,7 @@ func (r *Reader) line(prompt string) (string, error) {
 	return text, nil
 }
 
-// plainLine returns a line of a file or a pipe, without its line end. One longer than MaxText is skipped, and ErrTooLong.
+// plainLine returns a line of a file or a pipe, without its line end. One longer than MaxText is skipped; the error is then ErrTooLong.
 func (r *Reader) plainLine() (string, error) {
 	var b strings.Builder
 	for {

@@ -51,7 +51,7 @@ func (s *Stream) Responses(a *Answer) {
 	n.Send(last, m{"response": done()})
 }
 
-// outputItems returns the output items of a: only one, of a compaction, if a is one; else a message at least.
+// outputItems returns the output items of a: only one, of a compaction, if a is one; else there is a message if a has a text or no calls.
 func (a *Answer) outputItems() []any {
 	list := []any{}
 	if a.Compaction {

@@ -115,8 +115,8 @@ func (b *builder) insert(at int, raw []byte) {
 	b.edits = append(b.edits, Edit{Span: Span{Start: at, End: at}, With: raw})
 }
 
-// editList drops and inserts messages. An input that is one string or object becomes an array if something is inserted; closing are the edits that
-// close its brackets, which must come after the edits of the messages; there are none otherwise.
+// editList drops and inserts messages. An input that is one string or object becomes an array if it is dropped or anything is inserted; closing are
+// the edits that close its brackets, which must come after the edits of the messages.
 func (b *builder) editList(d *Draft, kept func(int) bool) (closing []Edit) {
 	r := b.r
 	amended := false // a part goes into an input that is one string

@@ -187,7 +187,7 @@ func (r *Request) TakesText(p *Part) bool {
 }
 
 // ReplaceResult replaces everything in a result, blocks and media too, by one text. It returns false, and does nothing, if [Request.TakesText] is
-// false; a wrong index is false too.
+// false; and for a wrong index, which Build will report.
 func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	p := d.part(msg, part)
 	if p == nil || !d.r.TakesText(p) {

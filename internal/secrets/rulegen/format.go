@@ -61,7 +61,7 @@ type step struct {
 	min, max int    // -1 is no bound
 }
 
-// literal returns the only character that s stands for; false if it stands for others, or for none or several.
+// literal returns the first character of s, and whether s stands for that one alone, once.
 func (s step) literal() (rune, bool) {
 	return s.set[0], len(s.set) == 2 && s.set[0] == s.set[1] && s.min == 1 && s.max == 1
 }
