@@ -266,7 +266,7 @@ func (r *Reader) elements(closing byte, each func() error) error {
 	}
 }
 
-// Value takes one value and checks all of its grammar.
+// Value takes one value, with the white space before it, and checks all of its grammar.
 func (r *Reader) Value() error {
 	outer := r.grammar.brackets
 	outer.Reset()

@@ -124,7 +124,7 @@ type Clip struct {
 	Full bool  // there was more than fits in Max
 }
 
-// Byte adds one byte, which must be a whole character.
+// Byte adds one byte, which must be a whole character. Where it does not fit, it only counts in Size, and so does everything after it.
 func (c *Clip) Byte(b byte) {
 	c.Size++
 	if c.Full = c.Full || len(c.Text) >= c.Max; !c.Full {
@@ -132,7 +132,7 @@ func (c *Clip) Byte(b byte) {
 	}
 }
 
-// ASCII adds characters of one byte each.
+// ASCII adds characters of one byte each, as Byte does: as many as fit.
 func (c *Clip) ASCII(p []byte) {
 	c.Size += int64(len(p))
 	if fits := min(len(p), c.Max-len(c.Text)); !c.Full {
@@ -141,7 +141,7 @@ func (c *Clip) ASCII(p []byte) {
 	}
 }
 
-// Rune adds a character.
+// Rune adds a character, as Byte does.
 func (c *Clip) Rune(r rune) {
 	n := utf8.RuneLen(r)
 	c.Size += int64(n)

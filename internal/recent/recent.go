@@ -66,7 +66,7 @@ func (m *Map[K, V]) Last(n int, key func(i int) K) (v V, at int) {
 	return v, -1
 }
 
-// Put remembers the value of a key.
+// Put remembers the value of a key, for which older ones may be forgotten.
 func (m *Map[K, V]) Put(k K, v V) {
 	if _, ok := m.young.of[k]; !ok && (m.young.of == nil || len(m.young.of) >= m.Max) {
 		m.rotate()

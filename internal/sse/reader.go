@@ -81,8 +81,7 @@ const (
 	skipLine             // a comment
 )
 
-// NewReader reads events from src and holds at most hold bytes of each one's data; 0
-// means [DefaultHold].
+// NewReader reads events from src and holds at most hold bytes of each one's data; 0 or less means [DefaultHold].
 func NewReader(src io.Reader, hold int) *Reader {
 	if hold <= 0 {
 		hold = DefaultHold
