@@ -180,7 +180,7 @@ func (b *batch) run() error {
 	}
 }
 
-// begin starts the next calls, as many as may run at once.
+// begin starts the next calls, as many as may run at once, and refuses those that the gate or calls that were given up forbid.
 func (b *batch) begin() {
 	for b.begun < len(b.calls) && b.running < b.r.a.o.Limits.MaxParallel {
 		p := b.calls[b.begun]

@@ -74,7 +74,7 @@ func (l sessionQueues) leave(session string, t *ticket) {
 	}
 }
 
-// ahead returns the number of queries of the session before t, the running one included.
+// ahead returns the number of queries of the session before t, the running one included; 0 if t is not in the queue.
 func (l sessionQueues) ahead(session string, t *ticket) int {
 	for i, other := range l[session] {
 		if other == t {

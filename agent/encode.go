@@ -38,6 +38,7 @@ func (r *Request) Encoded() *wire.Request {
 	return r.encoded.body
 }
 
+// sameSlice reports whether two slices have the same elements in memory; true for two empty ones.
 func sameSlice[E any](a, b []E) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -50,6 +51,7 @@ type chatEncoder struct {
 	toolsJSON []byte
 }
 
+// encode returns a request in the form of Chat Completions.
 func (c *chatEncoder) encode(r *Request) (*wire.Request, error) {
 	raw := make([][]byte, len(r.Messages))
 	for i := range r.Messages {

@@ -244,8 +244,8 @@ func (p *compactionPass) allowed(asked int) int {
 	return asked
 }
 
-// shrink compacts the request if it is over the trigger. It returns a [TooLargeError] if it cannot be
-// made to fit.
+// shrink compacts the request if it is over the trigger; after a compaction that could not get below that, only when more was said. It returns a
+// [TooLargeError] if the request cannot be made to fit. Where only a refusal counts, it does nothing before one.
 func (p *compactionPass) shrink() error {
 	if p.maxInput == 0 && (p.rules.AfterRefusal || !p.Enforced()) {
 		return nil // the model's provider refuses it when it is too much

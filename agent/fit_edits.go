@@ -114,6 +114,7 @@ func (e *encoding) appendEdited(out []Message, r *wire.Request, m *wire.Message)
 	return out
 }
 
+// arguments returns the arguments of a call: its JSON, or if it has them in a string, text, which is what that says.
 func arguments(r *wire.Request, p *wire.Part, text string) string {
 	if !p.Raw.IsZero() {
 		return string(r.Raw(p.Raw))

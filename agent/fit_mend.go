@@ -65,6 +65,7 @@ func (f *fitter) mend(ms []Message) ([]Message, int, error) {
 	return ms, len(actions), err
 }
 
+// uncountable returns the error of a conversation that cannot be encoded, and so not be counted.
 func uncountable(ms []Message, err error) error {
 	return fmt.Errorf("agent: a conversation of %d messages and %d bytes can't be counted: %w; begin a new session", len(ms), sizeOf(ms), err)
 }

@@ -30,9 +30,9 @@ func shortened(ms []Message, messages int) []Message {
 	return cutHistory(ms, max(1, messages*3/4), int64(maxHistory)*3/4)
 }
 
-// cutHistory drops old messages until at most the given numbers of messages and of bytes are left. Whole turns go first, the oldest before
-// the others; then steps of the remaining turns, a call always with its results. The last question and the newest step always stay, and the
-// first message is the user's. It returns ms itself when nothing is dropped, and when no message is the user's.
+// cutHistory drops old messages until at most the given numbers of messages and of bytes are left. Whole turns go first, the oldest before the
+// others; then steps of the remaining turns, a call always with its results. The last question and the newest step always stay, and the first message
+// is the user's. It returns ms itself when nothing has to be dropped, and when no message is the user's.
 func cutHistory(ms []Message, messages int, bytes int64) []Message {
 	count, size := len(ms), sizeOf(ms)
 	over := func() bool { return count > messages || size > bytes }

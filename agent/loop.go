@@ -87,6 +87,7 @@ func (r *Run) completedResult(message Message, got answer, last, cut bool) Resul
 	return result
 }
 
+// stepCount returns words for n steps, with their verb.
 func stepCount(n int) string {
 	if n == 1 {
 		return "1 step was"

@@ -31,8 +31,8 @@ const (
 	maxAfter  = 60 * time.Second // of what a provider asks for
 )
 
-// backoff returns the pause before the next try. tries is the number of failed ones, and after the pause that the provider asked for, 0 if
-// none.
+// backoff returns the pause before the next try: after, which the provider asked for, up to maxAfter, or if that is 0 one that grows with tries, the
+// number of failed ones, and is partly random.
 func backoff(tries int, after time.Duration) time.Duration {
 	if after > 0 {
 		return min(after, maxAfter)
@@ -234,7 +234,8 @@ func appendNote(system, note string) string {
 	return system + "\n\n" + note
 }
 
-// generate makes one request. An adapter that panics, or does not return when its context ends, fails only this request.
+// generate makes one request. An adapter that panics, or does not return when its context ends, fails only this request. An answer that reaches
+// MaxAnswer is ended there, and is none the less an answer.
 func (r *Run) generate(req *Request) (answer, error) {
 	l := r.a.o.Limits
 	timed, stop := context.WithTimeoutCause(r.ctx, l.ModelTimeout, errModelTimeout)

@@ -169,7 +169,7 @@ func (r *Run) prepare() error {
 	return nil
 }
 
-// listTools lists the tools, and sets the system prompt and the gate for them.
+// listTools lists the tools, and sets the system prompt and the gate for them. Of two tools with one name the second is left out, with a warning.
 func (r *Run) listTools() (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -106,6 +106,7 @@ func (h *queryState) append(ms ...Message) {
 	h.count(sizeOf(ms), 0, 0)
 }
 
+// replace puts a copy of ms in the place of all messages.
 func (h *queryState) replace(ms []Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,6 +146,7 @@ func (h *queryState) streamedText() string {
 	return h.partial + h.streamed.String()
 }
 
+// setPartial sets the text of the parts of the answer that came with earlier requests.
 func (h *queryState) setPartial(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

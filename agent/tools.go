@@ -57,6 +57,7 @@ type session struct {
 	query *byte
 }
 
+// withSession returns ctx with the session of a query, for its tools. A query without a name counts as a session of its own.
 func withSession(ctx context.Context, a *Agent, name string) context.Context {
 	s := session{agent: a, name: name}
 	if name == "" {
@@ -251,6 +252,7 @@ func (g *abandonedCalls) returned(f *goroutineState) bool {
 	return false
 }
 
+// counts returns how many abandoned calls have returned after all, and how many still run.
 func (g *abandonedCalls) counts() (late, leaked int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -36,6 +36,7 @@ type answerStream struct {
 	shown map[string]int // bytes of output that went out, by call
 }
 
+// emit sends an event, unless sending one has failed before. An error stays in err.
 func (o *answerStream) emit(e sdk.Event) {
 	if o.err == nil {
 		o.err = o.x.Emit(e)
@@ -65,6 +66,7 @@ func (o *answerStream) restart() {
 	o.resend()
 }
 
+// resend makes the next piece the first one again: it takes the place of all that clients have.
 func (o *answerStream) resend() {
 	if o.sent > 0 {
 		o.anew = true

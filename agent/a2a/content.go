@@ -41,6 +41,7 @@ func contentOf(task *sdk.Task, bytes int64) *content {
 	return c
 }
 
+// sizeOf returns the length of a value as JSON; 0 if it has no such form.
 func sizeOf(v any) int64 {
 	text, err := json.Marshal(v)
 	if err != nil {

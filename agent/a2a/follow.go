@@ -18,6 +18,7 @@ type logPosition struct {
 	task *sdk.Task
 }
 
+// show yields the task as the event of its position. It returns false if the client has gone.
 func (p *logPosition) show(out *stream, yield func(sdk.Event, error) bool) bool {
 	out.mark(p.seq)
 	return yield(p.task, nil)

@@ -84,6 +84,7 @@ func (t *task) addPush(c pushConfig) error {
 	return nil
 }
 
+// pushes returns the configurations of the task. The list must not be changed.
 func (t *task) pushes() []pushConfig {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -75,7 +75,8 @@ func newPusher(client *http.Client, l *Limits, c *counters, log *slog.Logger, ag
 	}
 }
 
-// send queues a notification. When the queue is full, older ones of the same key are dropped first, and if that does not suffice, this one.
+// send queues a notification. When the queue is full, older ones of the same key are dropped first, and if that does not suffice, this one; and this
+// one after close.
 func (p *pusher) send(key deliveryKey, n notification) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,6 +105,7 @@ func (p *pusher) send(key deliveryKey, n notification) {
 	}
 }
 
+// full reports whether the queue has no room for n. The caller holds mu.
 func (p *pusher) full(n notification) bool {
 	if n.last { // a client waits for the outcome of its task: it has some room of its own
 		return p.queued >= p.maxQueued+p.maxQueued/4+1 || p.queued > 0 && p.bytes+int64(len(n.body)) > 2*int64(maxPushBytes)

@@ -118,7 +118,7 @@ func (c *Card) setDefaults() {
 	}
 }
 
-// recoverTasks fails the tasks that were running when the last process ended.
+// recoverTasks fails the tasks that were running when the last process ended. Those that wait for their client stay.
 func (s *Server) recoverTasks() error {
 	ctx := context.Background()
 	var ran []sdk.TaskID
@@ -174,8 +174,8 @@ func (s *Server) taskOfMessage(message string) (sdk.TaskID, bool) {
 	return id, ok
 }
 
-// Close ends all tasks. Executors have until ctx ends to return; the tasks of those that do not are set to failed. Waiting notifications
-// are sent if there is time. Afterwards the server answers with errors.
+// Close ends all tasks. Executors have until ctx ends to return; the tasks of those that do not are set to failed. Waiting notifications are sent if
+// there is time. Afterwards the server answers with errors. A second Close does nothing.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {

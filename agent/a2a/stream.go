@@ -87,6 +87,7 @@ func (s *stream) WriteHeader(status int) {
 	s.begin(status)
 }
 
+// begin sends the head of the answer, unless it is out. The caller holds writing.
 func (s *stream) begin(status int) {
 	if !s.begun {
 		s.begun = true

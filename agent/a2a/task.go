@@ -148,8 +148,8 @@ func (t *task) snapshot() *sdk.Task {
 	return t.content.snapshot()
 }
 
-// publish adds an event to the task and its log, and notifies push receivers. It waits for the disk when the state changes, never for a
-// client. [ErrEnded] and [ErrTooLarge] mean that the event was dropped.
+// publish adds an event to the task and its log, and notifies push receivers. It waits for the disk when the state changes, never for a client.
+// [ErrEnded] and [ErrTooLarge] mean that the event was dropped; one that ends the task may make it larger than MaxTask.
 func (t *task) publish(event sdk.Event) error {
 	payload, err := json.Marshal(sdk.StreamResponse{Event: event})
 	if err != nil {
@@ -289,7 +289,7 @@ func (t *task) addMessage(m *sdk.Message) error {
 	return nil
 }
 
-// end sets a task's last state. It returns false if the task has ended before.
+// end sets a task's last state. It returns false if it cannot, as when the task has ended before.
 func (t *task) end(state sdk.TaskState, text string, metadata map[string]any) bool {
 	return t.publish(statusEvent(t, state, text, metadata)) == nil
 }

@@ -74,7 +74,7 @@ type part struct {
 	input     json.RawMessage // arguments that came whole
 }
 
-// Stream reads an answer that comes as events. An answer without its last event is an error.
+// Stream reads an answer that comes as events. An answer without its first event, or without a reason for its end, is an error.
 func (a *answer) Stream(body *modelapi.Answer) error {
 	for e, err := range body.Events() {
 		if err != nil {
@@ -209,6 +209,7 @@ func (a *answer) growPart(p *part, s string) error {
 	return nil
 }
 
+// sign adds s to the signature of a part. It is an error if the answer becomes too large.
 func (a *answer) sign(p *part, s string) error {
 	p.signature.WriteString(s)
 	return a.x.Take(len(s))
@@ -298,6 +299,7 @@ func (a *answer) Reply(model string) (*agent.Reply, error) {
 	return out, nil
 }
 
+// arguments returns the arguments of a call: the pieces that came, or if none did, those that its block began with.
 func (p *part) arguments() string {
 	if p.text.Len() > 0 {
 		return p.text.String()

@@ -116,8 +116,8 @@ func markLastBlock(r *wire.Request) [][]byte {
 	return [][]byte{r.Body}
 }
 
-// tools returns the declared tools. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
-// declared, and the model is told not to call any.
+// tools returns the tools of the request. Some services refuse a history with calls when no tool is declared. Then the tools that were called are
+// returned, declared is false, and the model is told not to call any.
 func (m *Model) tools(r *agent.Request, names *modelapi.Names) (list []tool, declared bool) {
 	for _, t := range r.Tools {
 		list = append(list, tool{Name: names.Out(t.Name), Description: t.Description, Schema: modelapi.Schema(t)})
@@ -174,8 +174,8 @@ func (m *Model) hasBegunThinking(list []agent.Message) bool {
 	return true
 }
 
-// messages makes one message of what this protocol wants in one: all results of a turn, before any text, and messages of the same role
-// that follow each other.
+// messages makes one message of what this protocol wants in one: all results of a turn, before any text, and messages of the same role that follow
+// each other. Messages without content are left out.
 func (m *Model) messages(list []agent.Message, names *modelapi.Names) []message {
 	var out []message
 	var results, texts []any

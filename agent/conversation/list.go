@@ -25,8 +25,8 @@ type Info struct {
 	Updated  time.Time   `json:"updated"`
 }
 
-// List returns the sessions, the last written first, at most MaxSessions. It takes no lock and changes nothing. It leaves out files whose
-// head cannot be read; those are set aside when their session is opened.
+// List returns the sessions, the last written first, at most MaxSessions. It takes no lock and changes nothing. It leaves out files that are too old,
+// and those whose head cannot be read, which are set aside when their session is opened.
 func (s *Store) List() ([]Info, error) {
 	s.mu.Lock()
 	closed := s.closed

@@ -24,8 +24,8 @@ import (
 // removed with the conversation, by whoever holds it; so a lock counts only while the file
 // that it is on is the one under that name.
 
-// tryLock locks the lock file of a key and returns it; closing the file unlocks it. It returns nil without an error when another process or
-// query has the lock.
+// tryLock locks the lock file of a key and returns it; closing the file unlocks it. It returns nil without an error when another process or query has
+// the lock, or removes the file again and again.
 func (s *Store) tryLock(key string) (*os.File, error) {
 	for range 16 { // each round another process has removed the file in between
 		f, err := s.openLock(key)
@@ -107,7 +107,8 @@ func (s *Store) unlock(key string, f *os.File) {
 	_ = filelock.Release(f)
 }
 
-// lock waits for the lock of a session until ctx ends, and then returns an [ErrLocked] that names the holder.
+// lock waits for the lock of a session until ctx ends, and then returns an [ErrLocked] that names the holder. If ctx has ended before, it does not
+// try, and returns the cause.
 func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("session %q: %w", session, context.Cause(ctx))
@@ -135,8 +136,8 @@ func (s *Store) lock(ctx context.Context, key, session string) (*os.File, error)
 	}
 }
 
-// reserve marks a session as used by this process and returns nil. If it is marked already, it returns a channel that is closed when that
-// use ends.
+// reserve marks a session as used by this process and returns nil. If it is marked already, it returns a channel that is closed when that use ends.
+// The error is [ErrClosed].
 func (s *Store) reserve(key string) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -78,6 +78,7 @@ func readFile(r io.Reader, maxBytes int64) (*fileContents, error) {
 	return f, nil
 }
 
+// addSkipped counts a line that cannot be read; the first one is the damage.
 func (f *fileContents) addSkipped(at int64, why error) {
 	if f.passed++; f.damage == nil {
 		f.damage = fmt.Errorf("at byte %d: %w", at, why)

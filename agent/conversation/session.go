@@ -45,7 +45,7 @@ func (s *Store) bounds() (all int64, one int) {
 	return all, int(all / 4)
 }
 
-// load reads the file, if there is one. An expired file is removed, a damaged one set aside.
+// load reads the file, if there is one. An expired file is removed, a damaged one set aside; one of a newer version is an error.
 func (c *conversation) load() error {
 	name := c.key + fileExt
 	fi, err := c.s.root.Lstat(name)
@@ -209,6 +209,7 @@ func (c *conversation) closedError() error {
 	return fmt.Errorf("session %q: the conversation is closed: %w", c.session, os.ErrClosed)
 }
 
+// recordCut counts and journals messages that were dropped, and those of which only a part is kept.
 func (c *conversation) recordCut(messages, parts int) {
 	c.s.addToStats(func(t *Stats) { t.Cut += int64(messages); t.Parts += int64(parts) },
 		journal.AgentSessionCut{Messages: messages, Parts: parts, Bytes: c.size})

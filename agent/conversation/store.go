@@ -174,6 +174,7 @@ func (s *Store) addTotals(bytes int64, sessions int) {
 	s.stats.Sessions = max(s.stats.Sessions+sessions, 0)
 }
 
+// addToStats has add change the counts, and appends e to the journal.
 func (s *Store) addToStats(add func(*Stats), e journal.Event) {
 	s.mu.Lock()
 	add(&s.stats)

@@ -184,7 +184,7 @@ func (a *answer) addText(content, refusal string) error {
 	return nil
 }
 
-// contentOf returns the text of a content: a string, or a list, as Mistral's reasoning models write it.
+// contentOf returns the text of a content: a string, or the texts of a list, as Mistral's reasoning models write it; "" for anything else.
 func contentOf(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '[' {
 		return quoted(raw)
@@ -302,6 +302,7 @@ func (a *answer) callFor(t *callDelta, place int) *call {
 	return c
 }
 
+// index returns the index of a call that a delta gives, or place if it gives none.
 func index(t *callDelta, place int) modelapi.Count {
 	if t.Index != nil {
 		return *t.Index
@@ -309,6 +310,7 @@ func index(t *callDelta, place int) modelapi.Count {
 	return modelapi.Count(place)
 }
 
+// count takes a report of usage in place of the one before; one without tokens is ignored.
 func (a *answer) count(u *usage) {
 	if u == nil || u.Prompt == 0 && u.Completion == 0 {
 		return // none, or sent ahead of the real ones

@@ -189,6 +189,7 @@ type opaque struct {
 	Calls     map[string]json.RawMessage `json:"calls,omitempty"` // extra_content by id
 }
 
+// call returns what the provider wants back with a call, nil for nothing.
 func (o *opaque) call(id string) json.RawMessage {
 	if o == nil {
 		return nil

@@ -106,6 +106,7 @@ type writer struct {
 
 func (w *writer) section(title string) { w.b.WriteString("\n# " + title + "\n") }
 
+// say writes an item of a list.
 func (w *writer) say(format string, args ...any) {
 	w.b.WriteString("- " + fmt.Sprintf(format, args...) + "\n")
 }

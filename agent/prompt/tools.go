@@ -118,7 +118,7 @@ func exampleNames(names []string) string {
 	return joinNames(names, "and")
 }
 
-// joinNames joins names: a, b and c.
+// joinNames joins names: a, b and c. Beyond maxNames it says how many more there are.
 func joinNames(names []string, joint string) string {
 	more := 0
 	if len(names) > maxNames {

@@ -172,6 +172,7 @@ func (p *planner) describeJSON(m madeCall, v *value, rest string, planned plan) 
 	return text
 }
 
+// nextPageOffer returns words that offer the pages behind this one, "" if there are none.
 func nextPageOffer(page, pages int) string {
 	if page < 1 || page >= pages {
 		return ""

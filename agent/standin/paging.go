@@ -135,8 +135,8 @@ func (p *planner) planPage(which string, t *turn) plan {
 	return plan{calls: []call{{name: l.tool, arguments: l.with.json()}}, whole: true}
 }
 
-// lastList returns the list that was shown last. If its result is no longer in the conversation, the call and the "PAGE n of m" in the
-// answer are enough.
+// lastList returns the list that was shown last. If its result is no longer in the conversation, the call and the "PAGE n of m" in the answer are
+// enough. It returns false if none was shown.
 func (p *planner) lastList(ms []message) (listing, bool) {
 	results := map[string]string{}
 	page, pages := 1, 0

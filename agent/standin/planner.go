@@ -52,7 +52,8 @@ func (s *Standin) reply(a *request) reply {
 	return r
 }
 
-// answer returns the next message of the model: the rest of a cut answer, calls of tools, a description of their results, or the help text.
+// answer returns the next message of the model: the rest of a cut answer, calls of tools, a description of their results, a refusal to write a
+// summary, or the help text.
 func (p *planner) answer(ms []message) reply {
 	if rest, ok := p.continueAnswer(ms); ok {
 		return reply{text: rest}
@@ -127,7 +128,7 @@ func notice(text string) bool {
 	return slices.ContainsFunc([]string{"step", "tool", "repeat", "same call", "with what", "limit"}, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// asksForSummary reports whether the model is to write down a conversation for later.
+// asksForSummary reports whether the model is to write down a conversation for later, by the beginning of the system prompt.
 func asksForSummary(ms []message) bool {
 	if len(ms) == 0 || ms[0].role != wire.RoleSystem {
 		return false
@@ -135,8 +136,8 @@ func asksForSummary(ms []message) bool {
 	return strings.Contains(strings.ToLower(ms[0].text[:min(len(ms[0].text), 200)]), "summar")
 }
 
-// continueAnswer returns the rest of an answer that was cut at the output limit, if the newest message of the user asks to go on. It writes
-// the whole answer again and removes the part that was sent.
+// continueAnswer returns the rest of an answer that was cut at the output limit, if the newest message of the user asks to go on. It writes the whole
+// answer again and removes the part that was sent; false if that part is not its beginning, or nothing is left.
 func (p *planner) continueAnswer(ms []message) (string, bool) {
 	end, part := len(ms), ""
 	for end > 0 {
@@ -241,8 +242,8 @@ func (p *planner) loopCalls(t *turn, planned plan) []call {
 	return []call{c}
 }
 
-// followUps returns the calls that follow from the results: the same call again while a job is not done, the whole of a short list, or a
-// search for a name that a tool did not find.
+// followUps returns the calls that follow from the results: the same call again while a job is not done, the whole of a short list, or a search for a
+// name that a tool did not find; nil if none does.
 func (p *planner) followUps(t *turn, planned plan) []call {
 	if len(t.made) == 0 {
 		return nil

@@ -73,8 +73,8 @@ type declared struct {
 
 var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// parseRequest parses a request. It refuses one that breaks a rule of the protocol, counts calls without results, and refuses one that does
-// not fit the window.
+// parseRequest parses a request. It refuses one that breaks a rule of the protocol, and counts those in which calls and results do not pair; it also
+// refuses one that does not fit the window. Of both results one is nil.
 func (s *Standin) parseRequest(body []byte) (*request, *refusal) {
 	if err := wire.Validate(wire.Chat, body); err != nil {
 		invalid, ok := errors.AsType[*wire.Invalid](err)
@@ -174,8 +174,8 @@ func (a *request) checkFields(f *fields) *refusal {
 	return nil
 }
 
-// parseToolChoice reads tool_choice: only is the one function that may be called, "" for any; none means that no tool may be called.
-// "required" is read as "auto", because a question may name nothing that a tool is for.
+// parseToolChoice reads tool_choice: only is the one function that may be called, "" for any; none means that no tool may be called. "required" is
+// read as "auto", because a question may name nothing that a tool is for. Any other value is refused.
 func parseToolChoice(raw json.RawMessage) (only string, none bool, r *refusal) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", false, nil

@@ -114,8 +114,8 @@ var (
 	})
 )
 
-// plan plans the calls for a question. It splits the question at its conjunctions and plans each part; if a part means nothing alone, it
-// plans the question as a whole.
+// plan plans the calls for a question. It splits the question at its conjunctions and plans each part; if a part means nothing alone, or is only
+// something to search for, it plans the question as a whole.
 func (p *planner) plan(t *turn) plan {
 	question := outOfSync().ReplaceAllString(limit.Clip(t.question, maxQuestion), "OutOfSync")
 	question = strings.TrimRight(strings.TrimSpace(polite().ReplaceAllString(strings.TrimSpace(question), "")), ".?!, ")

@@ -136,7 +136,7 @@ func (s *Standin) isAuthorised(r *http.Request) bool {
 	return strings.EqualFold(kind, "Bearer") && subtle.ConstantTimeCompare(got[:], s.token[:]) == 1
 }
 
-// ServeHTTP implements [http.Handler].
+// ServeHTTP implements [http.Handler]: it answers requests for models and chat completions that have the token, and others with an error.
 func (s *Standin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	id, one := strings.CutPrefix(path, "/v1/models/")
@@ -210,7 +210,7 @@ func (s *Standin) serveChat(w http.ResponseWriter, r *http.Request) {
 	s.calls.Add(int64(len(out.Calls)))
 }
 
-// readBody reads the body of a request within MaxBody and bodyTimeout.
+// readBody reads the body of a request within MaxBody and bodyTimeout. The refusal is nil unless it is larger, breaks off or is packed.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a recorder has none

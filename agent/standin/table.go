@@ -161,7 +161,8 @@ func tableText(list *value) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// columnsOf returns the members to show as columns: those that at least half of the rows have and whose values differ between rows.
+// columnsOf returns the members to show as columns, at most maxColumns: those that at least half of the rows have and whose values differ between
+// rows. The first column, and those of two rows or fewer, need not differ.
 func columnsOf(rows []*value) []string {
 	type column struct {
 		name  string
@@ -222,6 +223,7 @@ func scalar(v *value) string {
 	return strings.Join(all, ", ")
 }
 
+// cell returns a value as the text of a cell, on one line and shortened.
 func cell(v *value) string {
 	return limit.ShortRunes(strings.ReplaceAll(clean(limit.Short(scalar(v), 4*maxCell)), "|", `\|`), maxCell)
 }

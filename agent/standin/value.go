@@ -28,8 +28,8 @@ type pair struct {
 	*value
 }
 
-// readValue reads the JSON object or array that a text begins with, and returns the text after it. v is nil if there is none. If the JSON
-// is cut off, whole is false and v has the part before the cut.
+// readValue reads the JSON object or array that a text begins with, and returns the text after it. v is nil if there is none. If the JSON is cut off,
+// longer than maxJSON or nested too deep, whole is false and v has the part before that.
 func readValue(text string) (v *value, rest string, whole bool) {
 	start := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 	if start == len(text) || text[start] != '{' && text[start] != '[' {

@@ -18,7 +18,7 @@ type block struct {
 	size                                      string // of the linked resource, as the link says
 }
 
-// addBlock reads a block of content and appends its text, or a note about it.
+// addBlock reads a block of content and appends its text, or a note about it. It skips what is no object.
 func (a *answer) addBlock(s *jsonstream.Reader) error {
 	if !s.Is('{') {
 		return s.Skip()

@@ -24,8 +24,8 @@ const (
 	noteRoom = 8 * limit.KiB
 )
 
-// Check implements [agent.Tools]. If a tool has no valid schema, any JSON object up to MaxArguments is allowed, as are
-// "" and null.
+// Check implements [agent.Tools]: its error tells the model that there is no such tool, or what is wrong with the arguments. If a tool has no valid
+// schema, any JSON object up to MaxArguments is allowed, as are "" and null.
 func (b *Toolbox) Check(c agent.Call) error {
 	_, err := b.find(c)
 	return err

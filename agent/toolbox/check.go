@@ -81,7 +81,7 @@ type checker struct {
 	problems []string
 }
 
-// check returns the faults of arguments by a parsed schema, in words; nil if there are none.
+// check returns the faults of arguments by a parsed schema, in words, at most maxProblems; nil if there are none.
 func check(schema any, arguments map[string]any) []string {
 	c := &checker{root: schema, budget: checkBudget}
 	c.checkValue("", schema, arguments, 0)
@@ -141,7 +141,7 @@ func (c *checker) checkValue(path string, schema, v any, depth int) {
 	c.checkCombined(path, s, v, depth)
 }
 
-// checkEnum checks v against the schema's enum or const.
+// checkEnum checks v against the schema's enum or const. A value that means the same as one of them passes, and any once the budget is used up.
 func (c *checker) checkEnum(path string, s map[string]any, v any) {
 	values, ok := s["enum"].([]any)
 	if one, is := s["const"]; is {
@@ -167,8 +167,8 @@ func (c *checker) checkEnum(path string, s map[string]any, v any) {
 	c.addProblem(path, "is %s; it must be one of: %s%s", text, strings.Join(shown, ", "), more)
 }
 
-// checkObject checks an object: that required members are there, and each member against its schema. It stops when the budget of checks is
-// used up.
+// checkObject checks an object: that required members are there, and each member against its schema. A null in a member that is not required counts
+// as none. It stops when the budget of checks is used up.
 func (c *checker) checkObject(path string, s, v map[string]any, depth int) {
 	properties, _ := s["properties"].(map[string]any)
 	required, _ := s["required"].([]any)

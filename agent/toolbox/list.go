@@ -139,6 +139,7 @@ func readSchema(raw []byte) (full, shown []byte) {
 	return full, shown
 }
 
+// isObject reports whether a schema says that it is of the type object.
 func isObject(schema []byte) bool {
 	text, ok := rawjson.Text(schema, "type")
 	return ok && text == "object"

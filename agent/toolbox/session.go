@@ -317,8 +317,8 @@ func (l *serverSession) close() error {
 	return err
 }
 
-// Instructions returns the servers' instructions for their tools, for a prompt: at most 2 KiB of each and 8 KiB in all. They are the
-// servers' words, and no more to be trusted than the servers.
+// Instructions returns the servers' instructions for their tools, for a prompt: at most 2 KiB of each and 8 KiB in all, beyond which those of a
+// server are left out. They are the servers' words, and no more to be trusted than the servers.
 func (b *Toolbox) Instructions() string {
 	var all strings.Builder
 	for _, l := range b.sessions {
@@ -364,8 +364,8 @@ func (r *notificationReceiver) Receive(f *transport.Frame) {
 
 func (r *notificationReceiver) Done(error) {}
 
-// refuse answers a request of the server with an error, and a ping with a result. This client has declared no capabilities: it has no user
-// to ask, no model to lend and no files to list.
+// refuse answers a request of the server with an error, and a ping with a result. This client has declared no capabilities: it has no user to ask, no
+// model to lend and no files to list. Beyond maxReplies at once it answers nothing.
 func (l *serverSession) refuse(p transport.Peer, h jsonrpc.Head) {
 	select {
 	case l.replies <- struct{}{}:

@@ -58,6 +58,7 @@ func convertible(v any, types []string) (any, bool) {
 	return v, false
 }
 
+// parseJSON returns the JSON value that a text begins with; what stands behind it is ignored.
 func parseJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(strings.TrimSpace(text)))
 	d.UseNumber()
@@ -100,7 +101,7 @@ func numberOf(v any) (float64, bool) {
 	return f, err == nil
 }
 
-// sameText reports whether v and w mean the same: "20" is 20, and 1.0 is 1. text is compact(v).
+// sameText reports whether v and w mean the same: "20" is 20, and 1.0 is 1. text is compact(v), so of long values only the beginning counts.
 func sameText(text string, v, w any) bool {
 	if a, ok := numberOf(v); ok {
 		if b, ok := numberOf(w); ok {

@@ -63,7 +63,7 @@ func (r Replacement) Write(body []byte) error {
 	})
 }
 
-// Stream works like Write for a content that write writes, unbuffered. An error of write's is returned.
+// Stream works like Write for a content that write writes, unbuffered. An error of write's is returned, and the old file is as it was.
 func (r Replacement) Stream(write func(io.Writer) error) error {
 	temporary, err := r.prepare(write)
 	if err != nil {
@@ -77,8 +77,8 @@ func (r Replacement) Stream(write func(io.Writer) error) error {
 	return nil
 }
 
-// Create puts a file into its place unless there is one; first reports whether. Of several that create
-// it at once one is first, wherever the file system has hard links.
+// Create puts a file into its place unless something has the name; first reports whether it did. Of several that create it at once one is first,
+// wherever the file system has hard links.
 func (r Replacement) Create(body []byte) (first bool, err error) {
 	temporary, err := r.prepare(func(w io.Writer) error {
 		_, err := w.Write(body)
@@ -106,7 +106,8 @@ func (r Replacement) Create(body []byte) (first bool, err error) {
 	return true, nil
 }
 
-// prepare makes the temporary file with the content that write writes, and returns its name. After an error it leaves no file.
+// prepare makes the temporary file with the content that write writes, calls Before if it is set, and returns the file's name. After an error it
+// leaves no file.
 func (r Replacement) prepare(write func(io.Writer) error) (temporary string, err error) {
 	temporary, flag := r.Temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC
 	if temporary == "" {

@@ -4,7 +4,7 @@ package diskspace
 
 import "golang.org/x/sys/unix"
 
-// Of returns the size of a directory's file system, and what is free for this user, in bytes.
+// Of returns the size of a directory's file system, and what is free for this user, in bytes. ok is false if it cannot be told.
 func Of(dir string) (total, free int64, ok bool) {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil || st.Blocks == 0 {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Of returns the size of a directory's volume, and what is free for this user, in bytes.
+// Of returns the size of a directory's volume, and what is free for this user, in bytes. ok is false if it cannot be told.
 func Of(dir string) (total, free int64, ok bool) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

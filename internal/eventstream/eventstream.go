@@ -41,8 +41,8 @@ type Frame struct {
 	Payload []byte
 }
 
-// Feed takes the next bytes of the stream, and calls each for every frame that is complete with them. The frame is valid until each returns.
-// After a damaged frame nothing more is read.
+// Feed takes the next bytes of the stream, and calls each for every frame that is complete with them. The frame is valid until each returns. Frames
+// of more than Most bytes are skipped. After a damaged frame nothing more is read.
 func (f *Reader) Feed(p []byte, each func(*Frame)) {
 	for len(p) > 0 && !f.bad {
 		if f.skip > 0 {
@@ -82,7 +82,7 @@ func (f *Reader) validHead() bool {
 	return crc32.ChecksumIEEE(f.held[:8]) == binary.BigEndian.Uint32(f.held[8:]) && size >= frameSums && size <= frameMost && headers <= size-frameSums
 }
 
-// Broken reports whether a sum was wrong: what comes behind it is not read.
+// Broken reports whether a frame was damaged: what comes behind it is not read.
 func (f *Reader) Broken() bool { return f.bad }
 
 // Skipping reports whether the frame at hand is larger than what is read.
@@ -122,7 +122,7 @@ func (e *Frame) parse(b []byte) bool {
 // headerSizes are the lengths of the values of headers by their type; those of bytes (6) and texts (7) say their own.
 var headerSizes = [...]int{0, 0, 1, 2, 4, 8, -1, -1, 8, 16}
 
-// cutHeader cuts the first header off h; ok is false if it is malformed.
+// cutHeader cuts the first header off h, which is not empty; ok is false if it is malformed.
 func cutHeader(h []byte) (name string, value, rest []byte, ok bool) {
 	at := 1 + int(h[0])
 	if at >= len(h) || int(h[at]) >= len(headerSizes) {

@@ -63,8 +63,8 @@ func Release(f *os.File) error {
 	return f.Close()
 }
 
-// Lock takes the lock on f and waits for it until ctx ends, whose cause is then the error. On an
-// error f is closed, at once or as soon as the kernel lets go of it.
+// Lock takes the lock on f and waits for it until ctx ends, whose cause is then the error. A free lock is taken even if ctx has ended. On an error f
+// is closed, at once or as soon as the kernel lets go of it.
 func Lock(ctx context.Context, f *os.File, m Mode) error {
 	ok, err := lock(f, m, false)
 	switch {
@@ -126,8 +126,8 @@ func poll(ctx context.Context, f *os.File, m Mode) error {
 	}
 }
 
-// Open makes the file at path with mode 0600 if there is none and takes its exclusive lock, for which
-// it waits until ctx ends. What is no regular file is an error that wraps [statefile.ErrNotRegular].
+// Open makes the file at path with mode 0600 if there is none and takes its exclusive lock, for which it waits until ctx ends. It begins again if the
+// file was removed or replaced meanwhile. What is no regular file is an error that wraps [statefile.ErrNotRegular].
 func Open(ctx context.Context, path string) (*os.File, error) {
 	for {
 		f, err := statefile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -145,7 +145,8 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// While makes the directory of path if necessary, takes the lock of [Open], calls do and releases the lock.
+// While makes the directory of path if necessary, takes the lock of [Open], calls do and releases the lock. It returns the error of do, or the one
+// before it.
 func While(ctx context.Context, path string, do func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

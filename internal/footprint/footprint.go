@@ -114,8 +114,8 @@ func Shrink() *Small {
 	return s
 }
 
-// Again is to be called once a minute. It gives back the pages of the program that were read since the last time, and collects garbage if
-// there is enough to be worth it.
+// Again is to be called once a minute. It gives back the pages of the program that were read since the last time, and collects garbage if there is
+// enough to be worth it. After Restore it does nothing.
 func (s *Small) Again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

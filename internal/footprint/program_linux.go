@@ -51,8 +51,8 @@ func findMappings() (list []mapping) {
 	return list
 }
 
-// readOnly returns the addresses of a mapping, a line of /proc/self/maps, when it is a part of the program that can never have been
-// written to: a page that was written to exists nowhere else.
+// readOnly returns the addresses of a mapping, a line of /proc/self/maps, when it is a part of the program that can never have been written to, else
+// ok is false: a page that was written to exists nowhere else.
 func readOnly(mapping, program string) (start, size uintptr, ok bool) {
 	field := strings.Fields(mapping)
 	// 00400000-0112d000 r-xp 00000000 fe:00 10797755  /usr/bin/plimsoll
@@ -71,7 +71,7 @@ func readOnly(mapping, program string) (start, size uintptr, ok bool) {
 	return uintptr(first), uintptr(end - first), true
 }
 
-// privateMemory returns the memory that only this process has, in bytes (proc_pid_statm(5)).
+// privateMemory returns the memory that only this process has, in bytes (proc_pid_statm(5)); ok is false if it cannot be read.
 func privateMemory() (bytes int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -17,7 +17,8 @@ const leastRoom = 1536 << 10
 // tooLittle is the exit status of a failure of Plimsoll's own.
 const tooLittle = 125
 
-// Here it is seen first: every further package that is initialised takes some.
+// init ends the process with a message if its address space is limited to less than it needs. That is looked at here, before all else, because every
+// further package that is initialised takes some.
 func init() {
 	var room unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &room); err != nil || isEnough(uint64(room.Cur)) {

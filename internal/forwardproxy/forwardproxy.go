@@ -42,7 +42,7 @@ func Transport() *http.Transport {
 	return t
 }
 
-// Check returns an error that names the variable that cannot be read; nil where both can, or are not set.
+// Check returns an error that names each variable that cannot be read; nil where both can, or are not set.
 func Check() error {
 	c := httpproxy.FromEnvironment()
 	return errors.Join(checkAddress("HTTP_PROXY", c.HTTPProxy), checkAddress("HTTPS_PROXY", c.HTTPSProxy))
@@ -105,7 +105,7 @@ func checkAddress(name, value string) error {
 
 var schemes = map[string]bool{"http": true, "https": true, "socks5": true, "socks5h": true}
 
-// withoutPassword returns a value without what may be a password.
+// withoutPassword returns a value without what may be a password: all before the last @ but the scheme.
 func withoutPassword(value string) string {
 	if at := strings.LastIndexByte(value, '@'); at >= 0 {
 		scheme, _, ok := strings.Cut(value[:at], "://")

@@ -15,8 +15,8 @@ const maxAtom = 64 << 10
 // Skip steps over a value and checks it as [Reader.Copy] does.
 func (r *Reader) Skip() error { return r.Copy(&Clip{}) }
 
-// Copy appends the next value to to as it is written, with U+FFFD for bytes that are not UTF-8. It checks brackets, strings and the
-// characters of numbers and words, but neither commas nor colons: other mistakes are left to the receiver.
+// Copy appends the next value to to as it is written, with U+FFFD for bytes that are not UTF-8. It checks brackets, the ends of strings and the
+// characters of numbers and words, but neither commas nor colons, escapes nor control characters in strings: other mistakes are left to the receiver.
 func (r *Reader) Copy(to *Clip) error {
 	var open rawjson.Nesting
 	for {
@@ -61,7 +61,7 @@ func (r *Reader) Copy(to *Clip) error {
 	}
 }
 
-// copyString copies the rest of a string with its quotes and escapes as they are.
+// copyString copies a string with its quotes and escapes as they are. Its opening quote was taken.
 func (r *Reader) copyString(to *Clip) error {
 	to.Byte('"')
 	for {
@@ -90,7 +90,7 @@ func (r *Reader) copyString(to *Clip) error {
 	}
 }
 
-// copyAtom copies a number or a word such as true, of at most maxAtom bytes, without checking its grammar.
+// copyAtom copies a number or a word such as true without checking its grammar. More than maxAtom bytes are an error.
 func (r *Reader) copyAtom(to *Clip) error {
 	for n := 0; ; n++ {
 		c, err := r.peek()

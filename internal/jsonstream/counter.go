@@ -69,7 +69,7 @@ func (c *Counter) Write(p []byte) {
 	}
 }
 
-// End returns the count, 0 for a text that is not complete, and makes c ready for another.
+// End returns the count, 0 for a text that is not one whole array or object, and makes c ready for another.
 func (c *Counter) End() int {
 	n := c.longest
 	if c.broken || c.depth != 0 {

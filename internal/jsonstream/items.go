@@ -89,10 +89,11 @@ func (s *Items) endsHere() bool {
 // Depth returns the number of open containers.
 func (s *Items) Depth() int { return s.brackets.Depth }
 
-// Keys returns the ranges of the keys that lead down to a depth, with their quotes.
+// Keys returns the ranges of the keys that lead down to a depth, at most MaxKeys, with their quotes.
 func (s *Items) Keys(depth int) [][2]int64 { return slices.Clone(s.keys[1 : depth+1]) }
 
-// endValue is called for a value that ends before off. It reports an item, and stops the scanner if the receiver wants no more.
+// endValue is called for a value that ends before off. It reports an item, and stops the scanner if the receiver wants no more, or at the end of the
+// text if there is no receiver.
 func (s *Items) endValue(off int64) {
 	switch {
 	case s.brackets.Depth == 0:
@@ -106,7 +107,8 @@ func (s *Items) endValue(off int64) {
 	}
 }
 
-// open enters the container that begins at off; false if that is too deep.
+// open enters the container that begins at off, and tells the receiver if it is the array whose items it gets; false, with What set, if that is too
+// deep.
 func (s *Items) open(off int64, object bool) bool {
 	if s.level == 0 && s.brackets.Depth <= MaxKeys && s.to != nil {
 		if object {
@@ -235,6 +237,7 @@ func (s *Items) Feed(b []byte) (n int, ok bool) {
 	return i, true
 }
 
+// fail sets Off to the byte at i, and What unless it is set. It returns false.
 func (s *Items) fail(base int64, i int) bool {
 	s.Off = base + int64(i)
 	if s.What == "" {

@@ -78,7 +78,8 @@ func (l *Lexer) Reset(to Visitor) {
 // Offset returns the offset, in bytes, of the value in a call of [Visitor.Value].
 func (l *Lexer) Offset() int64 { return l.off }
 
-// Feed reads the next bytes. The error is a [SyntaxError]; after it Feed must not be called again.
+// Feed reads the next bytes. Those behind the message are ignored, and set Trailed unless they are white space. The error is a *[SyntaxError]; after
+// it Feed must not be called again.
 func (l *Lexer) Feed(p []byte) error {
 	for len(p) > 0 {
 		n, why := l.next(p)
@@ -91,7 +92,7 @@ func (l *Lexer) Feed(p []byte) error {
 	return nil
 }
 
-// Finish returns a [SyntaxError] unless the message was whole.
+// Finish returns a *[SyntaxError] unless the message was whole.
 func (l *Lexer) Finish() error {
 	if l.state == ended {
 		return nil
@@ -99,7 +100,7 @@ func (l *Lexer) Finish() error {
 	return &SyntaxError{l.off, "the message ends before it is complete"}
 }
 
-// Abandon ends the value and the containers that are open, so that the visitor can use the part that came.
+// Abandon ends the value and the containers that are open, so that the visitor can use the part that came. What is fed after it is ignored.
 func (l *Lexer) Abandon() {
 	switch l.state {
 	case textValue:
@@ -116,7 +117,7 @@ func (l *Lexer) Abandon() {
 	l.state = ended
 }
 
-// next takes some bytes of p; why is the reason when it cannot, else "".
+// next takes some bytes of p, or none and only changes the state; why is the reason when it cannot go on, else "".
 func (l *Lexer) next(p []byte) (n int, why string) {
 	switch l.state {
 	case textValue:
@@ -207,7 +208,7 @@ func (l *Lexer) closeContainer(c byte) string {
 	return ""
 }
 
-// readKey takes bytes of a key and returns their number.
+// readKey takes bytes of a key up to its closing quote and returns their number. It keeps the first MaxKey, and sets long if there are more.
 func (l *Lexer) readKey(p []byte) int {
 	n := 0
 	for n < len(p) {
@@ -275,7 +276,7 @@ func (l *Lexer) value(p []byte) (int, string) {
 	return 0, ""
 }
 
-// raw takes bytes of a raw value, up to its end.
+// raw takes bytes of a raw value, up to its end; why is the reason when it cannot go on, else "".
 func (l *Lexer) raw(p []byte) (n int, why string) {
 	for n < len(p) {
 		if l.state == rawString {

@@ -85,8 +85,8 @@ func Check(text []byte, o Options) error {
 	return r.End()
 }
 
-// fill reads more of the text into the buffer, which keeps everything from the mark on if there is one, and grows for it. At the end of the
-// text it returns io.EOF.
+// fill reads more of the text into the buffer, which keeps everything from the mark on if there is one, and grows for it up to MaxValue bytes: more
+// are [ErrTooLarge]. At the end of the text it returns io.EOF.
 func (r *Reader) fill() error {
 	from := r.pos
 	if r.mark >= 0 {
@@ -124,10 +124,10 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// Fail returns a [SyntaxError] at the next byte.
+// Fail returns a *[SyntaxError] at the next byte.
 func (r *Reader) Fail(what string) error { return &SyntaxError{r.base + int64(r.pos), what} }
 
-// peek returns the next byte without taking it.
+// peek returns the next byte without taking it. The end of the text is io.ErrUnexpectedEOF.
 func (r *Reader) peek() (byte, error) {
 	if r.pos == r.end {
 		if err := r.fill(); err != nil {
@@ -137,7 +137,7 @@ func (r *Reader) peek() (byte, error) {
 	return r.buf[r.pos], nil
 }
 
-// Byte takes and returns the next byte.
+// Byte takes and returns the next byte. The end of the text is io.ErrUnexpectedEOF.
 func (r *Reader) Byte() (byte, error) {
 	c, err := r.peek()
 	if err == nil {
@@ -154,7 +154,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// skipSpace skips white space and returns the byte after it, without taking that, or io.EOF.
+// skipSpace skips white space and returns the byte after it, without taking that, or io.EOF. More than MaxSpace bytes of it are an error.
 func (r *Reader) skipSpace() (byte, error) {
 	for passed := 0; ; {
 		for r.pos < r.end {
@@ -179,7 +179,7 @@ func (r *Reader) Next() (byte, error) {
 	return c, unexpected(err)
 }
 
-// Is reports whether the next value begins with c, without taking it; false after an error too.
+// Is steps over white space and reports whether the next value begins with c, without taking it; false after an error too.
 func (r *Reader) Is(c byte) bool {
 	got, err := r.Next()
 	return err == nil && got == c
@@ -209,7 +209,8 @@ func (r *Reader) End() error {
 	return r.Fail(wrong[afterAll])
 }
 
-// Object walks an object and calls each with every key; each has to take the value.
+// Object walks an object and calls each with every key; each has to take the value, and its error ends the walk. A key of more than MaxValue bytes is
+// [ErrTooLarge]; without MaxValue one of more than [MaxKey] is given as "".
 func (r *Reader) Object(each func(key string) error) error {
 	if err := r.Take('{'); err != nil {
 		return err
@@ -229,7 +230,7 @@ func (r *Reader) Object(each func(key string) error) error {
 	})
 }
 
-// Array walks an array and calls each for every element, which it has to take.
+// Array walks an array and calls each for every element, which it has to take. An error of each ends the walk.
 func (r *Reader) Array(each func() error) error {
 	if err := r.Take('['); err != nil {
 		return err
@@ -237,7 +238,7 @@ func (r *Reader) Array(each func() error) error {
 	return r.elements(']', each)
 }
 
-// elements calls each for every element until the closing bracket, and checks the commas between them.
+// elements calls each for every element up to the closing bracket, which it takes, and checks the commas between them. The opening one was taken.
 func (r *Reader) elements(closing byte, each func() error) error {
 	c, err := r.Next()
 	if err != nil {
@@ -265,7 +266,7 @@ func (r *Reader) elements(closing byte, each func() error) error {
 	}
 }
 
-// Value takes one value and checks all of its grammar.
+// Value takes one value, with the white space before it, and checks all of its grammar.
 func (r *Reader) Value() error {
 	outer := r.grammar.brackets
 	outer.Reset()
@@ -288,7 +289,8 @@ func (r *Reader) Value() error {
 	}
 }
 
-// Kept takes one value as Value does and returns its bytes, which are valid until the next call. More than MaxValue bytes are an error.
+// Kept takes one value as Value does and returns its bytes, which are valid until the next call. More than MaxValue bytes, which must be set, are an
+// error.
 func (r *Reader) Kept() ([]byte, error) {
 	if _, err := r.Next(); err != nil {
 		return nil, err

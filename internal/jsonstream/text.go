@@ -51,7 +51,8 @@ func (r *Reader) copyPlain(to *Clip) (byte, error) {
 	}
 }
 
-// peekBytes tries to have n bytes in the buffer and returns all that are there. An error comes again when the reader goes on.
+// peekBytes tries to have n bytes in the buffer and returns all that are there, which are fewer after an error or at the end. An error comes again
+// when the reader goes on.
 func (r *Reader) peekBytes(n int) []byte {
 	mark := r.mark
 	if mark < 0 {
@@ -123,7 +124,7 @@ type Clip struct {
 	Full bool  // there was more than fits in Max
 }
 
-// Byte adds one byte, which must be a whole character.
+// Byte adds one byte, which must be a whole character. Where it does not fit, it only counts in Size, and so does everything after it.
 func (c *Clip) Byte(b byte) {
 	c.Size++
 	if c.Full = c.Full || len(c.Text) >= c.Max; !c.Full {
@@ -131,7 +132,7 @@ func (c *Clip) Byte(b byte) {
 	}
 }
 
-// ASCII adds characters of one byte each.
+// ASCII adds characters of one byte each, as Byte does: as many as fit.
 func (c *Clip) ASCII(p []byte) {
 	c.Size += int64(len(p))
 	if fits := min(len(p), c.Max-len(c.Text)); !c.Full {
@@ -140,7 +141,7 @@ func (c *Clip) ASCII(p []byte) {
 	}
 }
 
-// Rune adds a character.
+// Rune adds a character, as Byte does.
 func (c *Clip) Rune(r rune) {
 	n := utf8.RuneLen(r)
 	c.Size += int64(n)

@@ -65,7 +65,8 @@ func (u *Unquoter) Feed(p []byte) (text []byte, used int, closed bool) {
 	return u.out, i, false
 }
 
-// End returns the text of an escape that was cut when the string closed, as nothing can complete it.
+// End returns what is held of an escape that was cut, where no more bytes will come: half a surrogate pair as U+FFFD, the rest as it is written. It
+// is valid until the next call.
 func (u *Unquoter) End() []byte {
 	u.out = u.out[:0]
 	for u.n > 0 {

@@ -93,7 +93,7 @@ func (k *keys) Read(p []byte) (int, error) {
 	}
 }
 
-// handle translates what the terminal sent.
+// handle translates what the terminal sent. The caller holds mu.
 func (k *keys) handle(p []byte) {
 	p = append(k.raw, p...)
 	k.raw = nil
@@ -151,7 +151,7 @@ func (k *keys) keepPaste(p []byte) {
 	k.paste = append(k.paste, p...)
 }
 
-// endPaste gives the editor a paste: its text where that is short, else a name for it.
+// endPaste gives the editor a paste: where it is short its text, without control characters, else a name for it.
 func (k *keys) endPaste() {
 	text := strings.ToValidUTF8(string(k.paste), "\uFFFD")
 	k.paste, k.inside = nil, false
@@ -183,7 +183,7 @@ func pasteName(n, lines int) string {
 	return fmt.Sprintf("[pasted %d: %d lines]", n, lines)
 }
 
-// finish hands over what is incomplete, because nothing more will come: an open paste, or the beginning of a sequence.
+// finish hands over what is incomplete, because nothing more will come (the caller holds mu): an open paste, or the beginning of a sequence.
 func (k *keys) finish() {
 	if k.inside {
 		k.keepPaste(k.raw)
@@ -194,7 +194,7 @@ func (k *keys) finish() {
 	k.raw = nil
 }
 
-// restore puts what was pasted and the line breaks back into a line that was edited.
+// restore puts what was pasted and the line breaks back into a line that was edited. A name of a paste that was changed stays.
 func (k *keys) restore(line string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

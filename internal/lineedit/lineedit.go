@@ -57,8 +57,9 @@ type Reader struct {
 	lines *bufio.Reader
 }
 
-// New reads from in, and shows on out what is typed there when both are terminals. From then until [Reader.Close] what is typed while
-// nobody reads waits for the next Read without being seen; Ctrl-C sends its signal.
+// New reads from in, and shows on out what is typed there when both are terminals and TERM is not dumb; else it reads lines as they come, with a
+// prompt if in is a terminal. From then until [Reader.Close] what is typed on a terminal while nobody reads waits for the next Read without being
+// seen; Ctrl-C sends its signal.
 func New(in, out *os.File, o Options) (*Reader, error) {
 	r := &Reader{o: o}
 	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || os.Getenv("TERM") == "dumb" {
@@ -124,17 +125,17 @@ func (w words) Do(line []rune, pos int) ([][]rune, int) {
 	return rest, len([]rune(typed))
 }
 
-// Terminal reports whether somebody sits at a terminal.
+// Terminal reports whether lines are edited on a terminal.
 func (r *Reader) Terminal() bool { return r.editor != nil }
 
-// Remember puts a text among those of the arrow keys, as if it had been typed.
+// Remember puts a text among those of the arrow keys, as if it had been typed; none without the editor or longer than maxShownPaste.
 func (r *Reader) Remember(text string) {
 	if r.editor != nil && len(text) <= maxShownPaste {
 		_ = r.editor.SaveToHistory(strings.ReplaceAll(text, "\n", string(lineBreak)))
 	}
 }
 
-// Close restores the terminal's mode. A Read that waits returns.
+// Close restores the terminal's mode. A Read that waits returns. Without the editor it does nothing.
 func (r *Reader) Close() error {
 	if r.editor == nil {
 		return nil
@@ -144,8 +145,8 @@ func (r *Reader) Close() error {
 	return errors.Join(err, werr, term.Restore(int(r.in.Fd()), r.before))
 }
 
-// Read returns the next text, without the line break at its end. io.EOF says that there is none, [ErrInterrupted] that Ctrl-C was pressed
-// and what was typed so far is gone. When ctx ends nothing more can be read.
+// Read returns the next text, without the line break at its end. io.EOF says that there is none, [ErrInterrupted] that Ctrl-C was pressed and what
+// was typed so far is gone, [ErrTooLong] that it had more than [MaxText]. When ctx ends its cause is the error, and nothing more can be read.
 func (r *Reader) Read(ctx context.Context) (string, error) {
 	type result struct {
 		text string
@@ -168,7 +169,7 @@ func (r *Reader) Read(ctx context.Context) (string, error) {
 // quotes stand alone on the line before a text of several lines, and behind it.
 const quotes = `"""`
 
-// text returns one text, which may have several lines.
+// text returns one text, which has several lines where they end in a backslash or stand between lines of three quotes.
 func (r *Reader) text() (string, error) {
 	var b strings.Builder
 	prompt, quoted := r.o.Prompt, false
@@ -235,7 +236,7 @@ func (r *Reader) line(prompt string) (string, error) {
 	return text, nil
 }
 
-// plainLine returns a line of a file or a pipe.
+// plainLine returns a line of a file or a pipe, without its line end. One longer than MaxText is skipped; the error is then ErrTooLong.
 func (r *Reader) plainLine() (string, error) {
 	var b strings.Builder
 	for {

@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// Responses writes a Responses answer: one object, or the events from response.created to
-// response.completed, numbered.
+// Responses writes a Responses answer: one object, or the events from response.created to response.completed (response.incomplete if a has a reason
+// to stop), numbered.
 func (s *Stream) Responses(a *Answer) {
 	response := m{
 		"id": a.NewID("resp_"), "object": "response", "created_at": a.Created, "status": "in_progress", "background": false,
@@ -51,7 +51,7 @@ func (s *Stream) Responses(a *Answer) {
 	n.Send(last, m{"response": done()})
 }
 
-// outputItems returns the output items of a a.
+// outputItems returns the output items of a: only one, of a compaction, if a is one; else there is a message if a has a text or no calls.
 func (a *Answer) outputItems() []any {
 	list := []any{}
 	if a.Compaction {

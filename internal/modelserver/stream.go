@@ -33,7 +33,7 @@ type Stream struct {
 	held   bool // a whole answer goes out at once, with its length
 }
 
-// JSON writes an object and nothing else.
+// JSON answers with a status and v as JSON, and nothing else. It panics if v cannot be encoded.
 func (s *Stream) JSON(status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Stream) send(status int, data []byte) {
 	}
 }
 
-// Open writes the head of an answer.
+// Open writes the head of an answer, with status 200.
 func (s *Stream) Open(contentType string) {
 	h := s.W.Header()
 	h.Set("Content-Type", contentType)
@@ -69,7 +69,7 @@ func (s *Stream) Open(contentType string) {
 // OpenEvents calls [Stream.Open] for server-sent events.
 func (s *Stream) OpenEvents() { s.Open("text/event-stream; charset=utf-8") }
 
-// Flush sends what was written.
+// Flush sends what was written, unless a whole answer goes out at once.
 func (s *Stream) Flush() {
 	if !s.held {
 		_ = http.NewResponseController(s.W).Flush() // a writer that cannot sends it at the end
@@ -98,7 +98,7 @@ func (s *Stream) Event(name string, v any) {
 // Framed writes an event that is a frame of its own.
 func (s *Stream) Framed(frame []byte) { s.write(string(frame)) }
 
-// write writes one event, after the delay if it is not the first. It does nothing after an error, or when the client is gone.
+// write writes one event, unless Each has, after the delay if it is not the first. It does nothing after an error, or when the client is gone.
 func (s *Stream) write(text string) {
 	if s.Delay > 0 && s.Events > 0 {
 		s.Wait(s.Delay)
@@ -118,7 +118,7 @@ func (s *Stream) write(text string) {
 	}
 }
 
-// Raw writes bytes that are no event.
+// Raw writes bytes that are no event; none after an error.
 func (s *Stream) Raw(text string) {
 	if s.Err == nil {
 		_, s.Err = io.WriteString(s.W, text)

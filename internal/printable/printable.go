@@ -108,7 +108,8 @@ func SafeJSON(text []byte) []byte {
 	return out
 }
 
-// unescape returns the character that an escape of JSON stands for, and the escape's length. Half of a surrogate pair is itself.
+// unescape returns the length of an escape of JSON, and the character it stands for or one that is treated alike: \r for \b and \f, a space for all
+// but those and \u. Half of a surrogate pair is itself.
 func unescape(text []byte) (r rune, n int) {
 	switch c := text[1]; c {
 	case 'b', 'f', 'r':
@@ -152,7 +153,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 // Unwrap returns the writer behind it, for who draws on the terminal.
 func (p *Writer) Unwrap() io.Writer { return p.w }
 
-// Write implements [io.Writer].
+// Write implements [io.Writer]: it writes what [Text] makes of text. An unfinished character at the end waits for the next call.
 func (p *Writer) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,8 +229,8 @@ func ErrorLines(err error, text string) []string {
 // in as they begin.
 const Hang = -1
 
-// Wrap breaks lines that are wider than width at spaces. What follows a break is hang columns in. A word that is wider alone stays whole, and
-// sequences of a terminal (ECMA-48) take no room. A width below 1 breaks nothing.
+// Wrap breaks lines that are wider than width at spaces. What follows a break is hang columns in, or below the second column of the line if hang is
+// negative. A word that is wider alone stays whole, and sequences of a terminal (ECMA-48) take no room. A width below 1 breaks nothing.
 func Wrap(text string, width, hang int) string {
 	if width < 1 {
 		return text

@@ -64,7 +64,7 @@ func Escape(b []byte) (rune, bool) {
 	return Hex4(b[2:])
 }
 
-// Hex4 returns the number in four hexadecimal digits at the start of b; ok is false when there are none.
+// Hex4 returns the number in four hexadecimal digits at the start of b; ok is false when there are fewer.
 func Hex4(b []byte) (r rune, ok bool) {
 	if len(b) < 4 {
 		return 0, false

@@ -50,7 +50,8 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Begin enters the array or object that comes next and reports whether there is one; what is the error when there is none.
+// Begin enters the array or object that comes next and reports whether there is one. If there is none it sets Err to what; it is false after any
+// error.
 func (s *Scanner) Begin(bracket byte, what string) bool {
 	if s.Peek() != bracket || s.Err != nil {
 		s.Fail(s.At, what)
@@ -61,7 +62,8 @@ func (s *Scanner) Begin(bracket byte, what string) bool {
 	return true
 }
 
-// More reports whether another element follows, and steps over the comma before it; else it steps over the closing bracket.
+// More reports whether another element follows, and steps over the comma before it if there is one. It returns false at the closing bracket, which it
+// steps over, and after an error, which is in Err.
 func (s *Scanner) More(closing byte) bool {
 	c := s.Peek()
 	if s.Err != nil {
@@ -104,7 +106,7 @@ func (s *Scanner) Name() Span {
 	return lit
 }
 
-// String reads the string literal that begins with the next byte, a quote; the zero Span when it has no end.
+// String reads the string literal that begins with the next byte, which the caller has seen to be a quote; the zero Span when it has no end.
 func (s *Scanner) String() Span {
 	text, start := s.Text, s.At
 	for j := start + 1; ; {
@@ -164,7 +166,7 @@ func (s *Scanner) Skip() Span {
 	return s.atom()
 }
 
-// atom steps over a number, true, false or null; of a number only the characters are checked.
+// atom steps over a number, true, false or null; of a number only the characters are checked. It returns the zero Span after an error.
 func (s *Scanner) atom() Span {
 	start := s.At
 	for s.At < len(s.Text) {
@@ -192,7 +194,7 @@ func (s *Scanner) atom() Span {
 	return Span{start, s.At}
 }
 
-// skipNested steps over an array or object.
+// skipNested steps over the array or object that begins with the next byte; the zero Span after an error.
 func (s *Scanner) skipNested() Span {
 	start := s.At
 	s.open.Reset()

@@ -115,8 +115,8 @@ func Only(text []byte) (Span, error) {
 	return v, nil
 }
 
-// Get follows keys from the object that text begins with, and returns the range of the value. The zero Span means that there is none on
-// this path, or that text is not JSON up to there.
+// Get follows keys from the object that text begins with, and returns the range of the value. The zero Span means that there are no keys, that
+// nothing is on this path, or that an object on it is not valid to its end.
 func Get(text []byte, keys ...string) Span {
 	at, found := 0, Span{}
 	for _, key := range keys {
@@ -137,7 +137,7 @@ func Get(text []byte, keys ...string) Span {
 	return found
 }
 
-// Text follows keys to a string and returns its text; ok is false when there is none.
+// Text follows keys to a string and returns its text; ok is false when there is none, or another value.
 func Text(text []byte, keys ...string) (value string, ok bool) {
 	v := Get(text, keys...)
 	if v.Len() < 2 || text[v.Start] != '"' {

@@ -39,7 +39,7 @@ func (g *generation[K, V]) contains(sum uint64) bool {
 	return len(g.marks) > 0 && g.marks[sum>>6&uint64(len(g.marks)-1)]>>(sum&63)&1 == 1
 }
 
-// Get returns the value of a key that is remembered. That makes the key as recent as one that was just put.
+// Get returns the value of a key that is remembered, which makes the key as recent as one that was just put; ok is false for any other key.
 func (m *Map[K, V]) Get(k K) (v V, ok bool) {
 	if v, ok = m.young.of[k]; ok {
 		return v, true
@@ -66,7 +66,7 @@ func (m *Map[K, V]) Last(n int, key func(i int) K) (v V, at int) {
 	return v, -1
 }
 
-// Put remembers the value of a key.
+// Put remembers the value of a key, for which older ones may be forgotten.
 func (m *Map[K, V]) Put(k K, v V) {
 	if _, ok := m.young.of[k]; !ok && (m.young.of == nil || len(m.young.of) >= m.Max) {
 		m.rotate()

@@ -145,7 +145,8 @@ func (r *argvReader) kind(flag string) expected {
 
 func hasFlag(flags, flag string) bool { return strings.Contains(flags, " "+flag+" ") }
 
-// maskShell masks a word as a command line for a shell. ok is false if it is none, or nothing in it is masked.
+// maskShell masks a word as a command line for a shell. ok is false if it is none, is longer than maxText, or nothing in it is masked. If what is
+// masked was quoted in pieces, all of it is [Hidden].
 func (r *argvReader) maskShell(line string) (safe string, ok bool) {
 	if len(line) > maxText {
 		return "", false
@@ -218,7 +219,7 @@ func maskHeader(line string) string {
 	return head + Hidden
 }
 
-// maskLogin masks the password in user:password or user%password. A word with no password is masked as any other.
+// maskLogin masks the password in user:password or user%password. A word with no password, or a reference to one, is masked as any other.
 func maskLogin(word string) string {
 	at := strings.IndexAny(word, ":%")
 	if at < 0 || at+1 == len(word) || isReference(word[at+1:]) {
@@ -276,7 +277,8 @@ func isReference(s string) bool {
 	return false
 }
 
-// isInstalled reports whether a value is a thing that is installed under a name: the version of a package, the image of a container.
+// isInstalled reports whether a value, which is not empty, is a thing that is installed under a name: the version of a package, the image of a
+// container.
 func isInstalled(s string) bool {
 	if s[0] == '=' { // pip install token==1.2.3
 		return true

@@ -37,7 +37,8 @@ func wordSet(words string) map[string]bool {
 // and a prefix of 253 more.
 const maxName = 512
 
-// words splits a name, where its case changes and at everything that is not a letter or digit, into words in lower case.
+// words splits a name, where its case changes and at everything that is not a letter or digit, into words in lower case. It looks at no more than the
+// last maxName bytes.
 func words(name string) []string {
 	if len(name) > maxName {
 		name = name[len(name)-maxName:]
@@ -73,6 +74,7 @@ func words(name string) []string {
 	return list
 }
 
+// singular cuts the s off a word of more than four letters, unless it ends in ss.
 func singular(word string) string {
 	if len(word) > 4 && !strings.HasSuffix(word, "ss") {
 		return strings.TrimSuffix(word, "s")
@@ -180,7 +182,7 @@ func HoldsNamed(name string) bool {
 	return false
 }
 
-// NamesOnly reports whether a member below such a name only describes the secret.
+// NamesOnly reports whether a member below such a name only describes the secret; true for a name without words.
 func NamesOnly(name string) bool {
 	list := words(name)
 	if len(list) == 0 {

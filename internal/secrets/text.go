@@ -67,7 +67,7 @@ func Suspicious(text []byte) bool {
 	return len(text) >= minRandom && tokenFormats().mayBegin(text)
 }
 
-// MaskText is [Text] and also returns the number of places that were masked. A manifest of a Secret counts as one.
+// MaskText is [Text] and also returns the number of places that were masked. A text with the manifest of a Secret is masked whole, as one.
 func MaskText(s string) (safe string, masked int) {
 	// A manifest that is not valid JSON any more, or YAML: what is secret in it has no names
 	// that say so.
@@ -290,7 +290,8 @@ func maskLines(s string) (safe string, masked int) {
 	return l.out.String(), l.masked
 }
 
-// maskLine writes a line with the value masked if its name is that of a secret, and keeps track of the block that it begins or is in.
+// maskLine writes a line with the value masked if its name is that of a secret, and keeps track of the block that it begins or is in. It leaves out
+// the lines of a block that is masked.
 func (l *lines) maskLine(body, ending string) {
 	trimmed := strings.TrimSpace(body)
 	indent := len(body) - len(strings.TrimLeft(body, " \t"))

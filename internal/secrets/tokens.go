@@ -55,6 +55,7 @@ type formats struct {
 // tokenFormats reads the table when a text is first looked at. The tests check that it is well formed.
 var tokenFormats = sync.OnceValue(readFormats)
 
+// readFormats returns the formats in tokenTable, which rulegen has written: its lines are not checked.
 func readFormats() *formats {
 	var f formats
 	names := map[string]alphabet{"hex": hexDigits, "alnum": alnum, "url": urlSafe, "dot": dotted, "any": wide}
@@ -75,7 +76,7 @@ func readFormats() *formats {
 	return &f
 }
 
-// mayBegin reports whether a token may begin at the first byte of text or, after a quote, at the second.
+// mayBegin reports whether the first two bytes of a token's prefix stand at the first byte of text or, as behind a quote, at the second.
 func (f *formats) mayBegin(text []byte) bool {
 	for i := range min(2, len(text)-1) {
 		if next := text[i+1]; f.second[text[i]][next>>6]&(1<<(next&63)) != 0 {
@@ -109,7 +110,7 @@ func maskTokens(s string) (safe string, masked int) {
 	return b.String(), masked
 }
 
-// length returns the length of the token that s begins with, 0 if there is none.
+// length returns the length of the token that s, which is not empty, begins with, 0 if there is none.
 func (f *formats) length(s string) int {
 	for _, one := range f.by[s[0]] {
 		if !strings.HasPrefix(s, one.prefix) {
@@ -161,8 +162,8 @@ func random(s string) bool {
 	return !joined || upper >= 3 && lower >= 3 && digits >= 3
 }
 
-// changesOften reports whether a word changes between letters and digits, or capitals and small letters, more often than a name does:
-// "HelloWorldAgain" changes twice a word, "v20240101" once.
+// changesOften reports whether a word changes between digits, capitals and small letters at least once in four characters; "v20240101" changes once
+// in nine.
 func changesOften(s string) bool {
 	changes := 0
 	kind := func(c byte) int {

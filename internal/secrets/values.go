@@ -77,8 +77,8 @@ func (v *Values) Hide(text []byte) []byte {
 	return text
 }
 
-// Masked returns v with credentials in its texts masked, as [Text] and [Values.Hide] do, at any depth. It returns v itself where there are
-// none.
+// Masked returns v with credentials in its texts masked, as [Text] and [Values.Hide] do, at any depth of structs, interfaces and slices of texts or
+// structs. Pointers, maps and unexported fields stay as they are. It returns v itself where there are none.
 func Masked[T any](values *Values, v T) T {
 	from := reflect.ValueOf(&v).Elem()
 	to, changed := values.mask(from)
@@ -88,7 +88,7 @@ func Masked[T any](values *Values, v T) T {
 	return to.Interface().(T)
 }
 
-// mask returns a copy of v with credentials in its texts masked, at any depth; v itself and false if there are none.
+// mask returns a copy of v with credentials masked as [Masked] does; false if there are none, and then no value or v itself.
 func (known *Values) mask(v reflect.Value) (reflect.Value, bool) {
 	switch v.Kind() {
 	case reflect.String:

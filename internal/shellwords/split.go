@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Split splits as a POSIX shell does, without expanding anything. The error names what is not closed.
+// Split splits as a POSIX shell does, without expanding anything; operators and # are letters like any other, and a backslash never joins two lines.
+// The error names what is not closed.
 func Split(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -81,8 +81,7 @@ const (
 	skipLine             // a comment
 )
 
-// NewReader reads events from src and holds at most hold bytes of each one's data; 0
-// means [DefaultHold].
+// NewReader reads events from src and holds at most hold bytes of each one's data; 0 or less means [DefaultHold].
 func NewReader(src io.Reader, hold int) *Reader {
 	if hold <= 0 {
 		hold = DefaultHold
@@ -97,10 +96,10 @@ func (r *Reader) LastID() string { return r.last }
 // Retry returns the time that the server wants a reconnection to wait; 0 when it named none.
 func (r *Reader) Retry() time.Duration { return r.retry }
 
-// Next returns the next event: its fields, and its data, whose lines are joined by "\n". head is the data's
-// beginning, and all of it when rest is nil; otherwise rest gives what follows, and io.EOF at the event's end. Where the
-// stream ends within an event rest gives io.ErrUnexpectedEOF, or the error of the stream. Both are valid until the next
-// call, which skips what was not read of rest. The end of the stream is io.EOF.
+// Next returns the next event: its fields, and its data, whose lines are joined by "\n". head is the data's beginning, and all of it when rest is
+// nil; otherwise rest gives what follows, and io.EOF at the event's end. Where the stream ends within an event rest gives io.ErrUnexpectedEOF, or the
+// error of the stream; an event that ends with the stream counts as whole if its data fits and is one JSON value. Both are valid until the next call,
+// which skips what was not read of rest. The end of the stream is io.EOF.
 //
 // An event that only has other fields has an empty head
 // and no rest. Fields that a server wrote behind the data of an event larger than hold are
@@ -135,7 +134,7 @@ func (r *Reader) Next() (e Event, head []byte, rest io.Reader, err error) {
 	return r.event, head, r.rest, nil
 }
 
-// fillHead reads up to hold+1 bytes of data: the one more tells that the event goes on.
+// fillHead reads up to hold+1 bytes of data into head: the one more tells that the event goes on. ended is true if the event ended before that.
 func (r *Reader) fillHead() (n int, ended bool, err error) {
 	if r.small++; r.head == nil || r.small > calm && len(r.head) > firstBuffer {
 		r.head, r.small = make([]byte, min(firstBuffer, r.hold+1)), 0
@@ -153,7 +152,7 @@ func (r *Reader) fillHead() (n int, ended bool, err error) {
 	}
 }
 
-// step reads data of the event into p until p is full or the event ends.
+// step reads data of the event into p until p is full or the event ends, which ended tells. The error is that of the source.
 func (r *Reader) step(p []byte) (n int, ended bool, err error) {
 	for n < len(p) {
 		if r.owed {
@@ -243,13 +242,14 @@ func (r *Reader) line() {
 	r.lines++
 }
 
-// commit takes the id of an event that is whole: one that broke off will be asked for again.
+// commit takes the id, if there is one, of an event that is whole: one that broke off will be asked for again.
 func (r *Reader) commit() {
 	if r.id {
 		r.last = r.event.ID
 	}
 }
 
+// lineEnd steps over c, which ends a line. Behind "\r" a "\n" is skipped later.
 func (r *Reader) lineEnd(c byte) {
 	r.r++
 	r.crlf = c == '\r'
@@ -347,6 +347,7 @@ type eventRest struct {
 	done  error
 }
 
+// Read reads what follows of the event's data. Its end is io.EOF, the end of the stream before it io.ErrUnexpectedEOF.
 func (s *eventRest) Read(p []byte) (int, error) {
 	switch {
 	case len(p) == 0:

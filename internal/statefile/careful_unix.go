@@ -17,7 +17,7 @@ const (
 	careful   = unwaiting | unix.O_NOFOLLOW
 )
 
-// IsOwn reports whether a file is this user's; true where files have no owner by number.
+// IsOwn reports whether a file belongs to the effective user of this process; always true on Windows.
 func IsOwn(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()

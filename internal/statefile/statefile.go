@@ -31,7 +31,8 @@ var ErrNotDirectory = errors.New("is no directory")
 // ErrTooLarge is the error of a file that has more bytes than its reader takes.
 var ErrTooLarge = errors.New("is larger")
 
-// Open works like [os.OpenFile] for regular files.
+// Open works like [os.OpenFile] for regular files, and never waits. Anything else, a symbolic link too, is an error that wraps [ErrNotRegular], or
+// fs.ErrExist with O_CREATE and O_EXCL.
 func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(path, flag, opener{
 		lstat: func() (fs.FileInfo, error) { return os.Lstat(path) },
@@ -39,7 +40,7 @@ func Open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	})
 }
 
-// OpenIn works like [os.Root.OpenFile] for regular files.
+// OpenIn works like [os.Root.OpenFile] for regular files, with the errors of [Open].
 func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return open(name, flag, opener{
 		lstat: func() (fs.FileInfo, error) { return root.Lstat(name) },
@@ -47,7 +48,7 @@ func OpenIn(root *os.Root, name string, flag int, perm fs.FileMode) (*os.File, e
 	})
 }
 
-// OpenRoot works like [os.OpenRoot], but never waits: if dir is a pipe, it returns an error where os.OpenRoot would wait for the other end.
+// OpenRoot works like [os.OpenRoot], but never waits: what is no directory, such as a pipe, is an error that wraps [ErrNotDirectory].
 func OpenRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -60,7 +61,8 @@ func OpenRoot(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir + string(os.PathSeparator))
 }
 
-// Read returns the content of a regular file of at most maxBytes; a larger file, a symbolic link or anything else is an error.
+// Read returns the content of a regular file of at most maxBytes. A larger file is an error that wraps [ErrTooLarge], a symbolic link or anything
+// else one that wraps [ErrNotRegular].
 func Read(path string, maxBytes int64) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -105,7 +107,8 @@ func OpenLinked(path string) (*os.File, error) {
 	return f, nil
 }
 
-// readBounded returns the content of f. It is an error that wraps [ErrTooLarge] if that is more than maxBytes; path is for the error.
+// readBounded returns the content of f. If that is more than maxBytes, the error wraps [ErrTooLarge] and the beginning comes with it; path is for the
+// error.
 func readBounded(f *os.File, path string, maxBytes int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err == nil && int64(len(text)) > maxBytes {
@@ -157,6 +160,7 @@ func open(name string, flag int, p opener) (*os.File, error) {
 	return f, nil
 }
 
+// notRegular returns an error that wraps [ErrNotRegular] and says what kind of file name is.
 func notRegular(name string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w but %s: move it away", ErrNotRegular, kindWords(info))}
 }

@@ -40,7 +40,7 @@ type File struct {
 	Kept atomicfile.Durability
 }
 
-// Read returns the content, nil where there is no file.
+// Read returns the content, nil where there is no file. More than Max bytes are an error that wraps [statefile.ErrTooLarge].
 func (f File) Read() ([]byte, error) {
 	text, err := statefile.Read(f.Path, f.Max)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,13 +128,13 @@ func (d *Damage) Unwrap() error { return d.Err }
 // ErrNewer is wrapped by the error of a document with a higher schema, which is never set aside.
 var ErrNewer = errors.New("it was written by a newer version")
 
-// Read returns the value, the zero value where there is no file. The error is a [Damage], wraps [ErrNewer], or is of the file.
+// Read returns the value, the zero value where there is no file. The error is a *[Damage], wraps [ErrNewer], or is of the file.
 func (d Document[T]) Read() (v T, err error) {
 	_, v, err = d.read()
 	return v, err
 }
 
-// read returns the content and its value. With a damaged content the error is a *[Damage].
+// read returns the content and its value, the zero value with any error. With a damaged content the error is a *[Damage], and text may be a part.
 func (d Document[T]) read() (text []byte, v T, err error) {
 	text, err = d.File.Read()
 	switch {
@@ -181,7 +181,7 @@ func (d Document[T]) Write(v T) error {
 	return d.File.Write(append(text, '\n'))
 }
 
-// Change lets edit change the value, as [File.Change] does the content.
+// Change lets edit change the value, as [File.Change] does the content. A damaged file is first set aside, or an error: see [Document.Aside].
 func (d Document[T]) Change(ctx context.Context, edit func(*T) error) error {
 	return d.withLock(ctx, func() (bool, error) {
 		old, v, err := d.read()
@@ -206,8 +206,8 @@ func (d Document[T]) Change(ctx context.Context, edit func(*T) error) error {
 	})
 }
 
-// ChangeAnew is [Document.Change] for what can be begun anew: no regular file, and a file that this user may not read, is set aside as a damaged
-// one is, for [Document.Aside] to tell, and the value begins empty.
+// ChangeAnew is [Document.Change] for what can be begun anew: what is not a regular file, or cannot be read by this user, is set aside as a damaged
+// file is, for [Document.Aside] to tell, and the value begins empty. Without Aside it is Change.
 func (d Document[T]) ChangeAnew(ctx context.Context, edit func(*T) error) error {
 	err := d.Change(ctx, edit)
 	if err == nil || d.Aside == nil {
@@ -262,8 +262,7 @@ func IsDamaged(name string) bool {
 	return err == nil && len(random) == damagedRandom && !strings.Contains(random, ".")
 }
 
-// SetAside renames a damaged file and returns its new name, which stays in the directory. The oldest of those there beyond [KeptDamaged] are
-// removed.
+// SetAside renames a damaged file within its directory and returns its new name. The oldest of those there beyond [KeptDamaged] are removed.
 func SetAside(root *os.Root, name string) (aside string, err error) {
 	aside = DamagedName(name)
 	if err := root.Rename(name, aside); err != nil {
@@ -273,7 +272,7 @@ func SetAside(root *os.Root, name string) (aside string, err error) {
 	return aside, nil
 }
 
-// SetAsidePath is [SetAside] for a path.
+// SetAsidePath is [SetAside] for a path, and returns the new one. With an error aside means nothing.
 func SetAsidePath(path string) (aside string, err error) {
 	root, err := statefile.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -284,7 +283,8 @@ func SetAsidePath(path string) (aside string, err error) {
 	return filepath.Join(filepath.Dir(path), name), err
 }
 
-// PruneDamaged removes the oldest files that were set aside in a directory, except the newest [KeptDamaged].
+// PruneDamaged removes files that were set aside in a directory, except the newest [KeptDamaged] of those among its first maxNames names. Errors are
+// ignored.
 func PruneDamaged(root *os.Root) {
 	dir, err := root.Open(".")
 	if err != nil {

@@ -53,7 +53,7 @@ func readHex(src []byte) (uint32, bool) {
 	return uint32(n[0])<<24 | uint32(n[1])<<16 | uint32(n[2])<<8 | uint32(n[3]), true
 }
 
-// Text checks a line, given without its line feed, and returns its text.
+// Text checks a line, given without its line feed, and returns its text, a part of line. The error is [ErrFrame], [ErrLength] or [ErrSum].
 func Text(line []byte) ([]byte, error) {
 	if len(line) < Frame || line[8] != ' ' || line[17] != ' ' {
 		return nil, ErrFrame
@@ -72,7 +72,7 @@ func Text(line []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Length returns the length that a line declares, its frame included; false when it declares none.
+// Length returns the length that a line declares, its frame included and its line feed not, unchecked; false when it declares none.
 func Length(line []byte) (int, bool) {
 	if len(line) < Frame {
 		return 0, false
@@ -81,8 +81,9 @@ func Length(line []byte) (int, bool) {
 	return Frame + int(n), ok
 }
 
-// ReadLine reads one line, without its line feed, into line; of a longer line than maxBytes only the first maxBytes. size is the number of
-// bytes read. whole is false at the end of the file, where line may hold the beginning of an unfinished line.
+// ReadLine reads one line, without its line feed, into line; of a longer line than maxBytes only the first maxBytes. size is the number of bytes
+// read, with the line feed. whole is false after an error, and at the end of the file (which is none), where line may hold the beginning of an
+// unfinished line.
 func ReadLine(in *bufio.Reader, line *[]byte, maxBytes int64) (size int64, whole bool, err error) {
 	*line = (*line)[:0]
 	for {

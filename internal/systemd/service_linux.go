@@ -64,7 +64,7 @@ func Take() (*Service, error) {
 	return s, nil
 }
 
-// notifyAddress returns NOTIFY_SOCKET where it can be used: a path, or "@" and an abstract name.
+// notifyAddress returns NOTIFY_SOCKET where it can be used: a path, or "@" and an abstract name, or "". Any other is an error.
 func notifyAddress(value string) (string, error) {
 	// sun_path of unix(7) has 108 bytes, the last of them 0.
 	if value == "" || (value[0] == '/' || value[0] == '@') && len(value) > 1 && len(value) < 108 {
@@ -73,7 +73,7 @@ func notifyAddress(value string) (string, error) {
 	return "", fmt.Errorf("NOTIFY_SOCKET=%q is neither a path nor an abstract socket (@NAME) of at most 107 bytes; unset it, or leave it to the service manager", value)
 }
 
-// watchdog returns WATCHDOG_USEC if it is for the process pid; WATCHDOG_PID may be absent.
+// watchdog returns WATCHDOG_USEC if it is for the process pid, else 0; WATCHDOG_PID may be absent.
 func watchdog(usec, forPID string, pid int) (time.Duration, error) {
 	if usec == "" || forPID != "" && forPID != strconv.Itoa(pid) {
 		return 0, nil
@@ -89,7 +89,7 @@ func watchdog(usec, forPID string, pid int) (time.Duration, error) {
 // mostPassed bounds how many files are looked at; one is needed.
 const mostPassed = 64
 
-// passedFiles returns the number of files passed to the process pid, from descriptor 3 on.
+// passedFiles returns the number of files passed to the process pid, from descriptor 3 on; 0 unless LISTEN_PID names it.
 func passedFiles(fds, forPID string, pid int) (int, error) {
 	if fds == "" || forPID != strconv.Itoa(pid) { // not ours: they were passed to a parent
 		return 0, nil
@@ -123,8 +123,8 @@ const (
 	maxCredentials = 256
 )
 
-// setCredentials sets a variable for each file in dir that is named like one, as in LoadCredential=OPENAI_API_KEY:FILE; other files are
-// ignored. White space at the end of a file is left out. Errors never repeat what a file holds.
+// setCredentials sets a variable for each file in dir that is named like one, as in LoadCredential=OPENAI_API_KEY:FILE; other files are ignored.
+// White space at the end of a file is left out. The first error ends it. Errors never repeat what a file holds.
 func setCredentials(dir string, set func(name, value string) error) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *Service) send(state string) error {
 	return nil
 }
 
-// Watch gives the watchdog a sign of life twice in each of its periods, until ctx ends, and only when alive returns nil
-// within half of that. It returns at once when there is no watchdog. warn is called with the first of several failures.
+// Watch gives the watchdog a sign of life twice in each of its periods, until ctx ends, and only when alive returns nil within a quarter of the
+// period. It returns at once when there is no watchdog. warn is called with the first of several failures in a row.
 func (s *Service) Watch(ctx context.Context, alive func(context.Context) error, warn func(string)) {
 	if s == nil || s.watchdog == 0 || s.notify == "" {
 		return

@@ -84,9 +84,8 @@ func (r *Result) checkWriter() error {
 	return err
 }
 
-// Range returns up to n bytes (PageBytes if n <= 0, at most MaxRange) of the stored text from offset off, whole characters only: an offset
-// within a character is moved to the next one. It waits until there is a byte at off or the result ends; an offset beyond the end is
-// *NoRange.
+// Range returns up to n bytes (PageBytes if n <= 0, at least 4, at most MaxRange) of the stored text from offset off, whole characters only: an
+// offset within a character is moved to the next one. It waits until there is a byte at off or the result ends; an offset beyond the end is *NoRange.
 func (r *Result) Range(ctx context.Context, off, n int64) (Piece, error) {
 	if n <= 0 {
 		n = int64(r.head.PageBytes)

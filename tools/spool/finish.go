@@ -15,8 +15,8 @@ import (
 // manyBlocks is the number of text blocks above which each is an item, even if one of them is much larger than the others.
 const manyBlocks = 20
 
-// endPart ends the part under way, if there is one. Of the texts and of the other parts only the largest is kept. With cut set it ignores
-// write errors.
+// endPart ends the part under way, if there is one. Of the texts and of the other parts only the largest is kept, or the one that readers have. With
+// cut set it ignores write errors.
 func (w *Writer) endPart(cut bool) error {
 	p := w.part
 	if p == nil {

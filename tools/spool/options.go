@@ -201,7 +201,7 @@ type Page struct {
 	Omitted int
 }
 
-// HasNext reports whether there is, or will be, a page after this one.
+// HasNext reports whether there is a page after this one, or may be because the result has not ended.
 func (p Page) HasNext() bool { return !p.Complete || int64(p.Number) < p.TotalPages }
 
 // Piece is a range of the stored text, in whole characters.

@@ -95,7 +95,8 @@ func (r *Result) pageOf(ctx context.Context, v *view, n, size int) (Page, error)
 	return p, err
 }
 
-// pageRows returns the row of the first item on page n and that of the page behind it, and the number of pages.
+// pageRows returns the row of the first item on page n and that of the page behind it, and the number of pages. For a page that does not exist the
+// rows mean nothing.
 func (r *Result) pageRows(ctx context.Context, v *view, src *source, n, size int) (first, next row, total int64, err error) {
 	m, last := v.m, row{v.m.Items, v.m.Last}
 	if size != m.PerPage && m.exceedsTable(size, v.rules.budget) {

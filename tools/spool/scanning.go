@@ -389,7 +389,7 @@ func (s *search) excerpt(ctx context.Context, h hit, around int) (Match, error) 
 	return m, nil
 }
 
-// lineOf returns the text of a line, at most contextSize bytes.
+// lineOf returns the text of a line, at most contextSize bytes; "" if it cannot be read.
 func (s *search) lineOf(u unit) string {
 	p, err := s.r.piece(u.start, min(u.end, u.start+contextSize), s.v.m.Stored, true)
 	if err != nil {

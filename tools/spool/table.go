@@ -86,6 +86,7 @@ func (r row) encode(b *[rowSize]byte, place int64) {
 	binary.LittleEndian.PutUint32(b[24:], r.sum(b[:24], place))
 }
 
+// sum returns the checksum of b, the numbers of a row, at its place in a table.
 func (row) sum(b []byte, place int64) uint32 {
 	var at [8]byte
 	binary.LittleEndian.PutUint64(at[:], uint64(place))
@@ -187,7 +188,7 @@ func (t *table) find(column int, value int64) (int64, error) {
 	return low, nil
 }
 
-// close closes the file; the table has no rows then.
+// close closes the file, if there is one; the table has no rows then. Without a file its rows stay.
 func (t *table) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

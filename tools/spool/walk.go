@@ -95,8 +95,8 @@ func walkJSON(ctx context.Context, text io.ReaderAt, members bool, off, end int6
 	return nil
 }
 
-// walkLines calls tell with the positions of the lines from off to end, until it returns false. A line longer than longest is cut. buf is
-// used for reading.
+// walkLines calls tell with the positions of the lines from off to end, until it returns false. A line longer than longest is cut into several. buf
+// is used for reading.
 func walkLines(ctx context.Context, text io.ReaderAt, off, end, longest int64, buf []byte, tell func(start, end int64) bool) error {
 	s := newLineScanner(tell, off, longest)
 	for s.off < end && !s.stopped {

@@ -363,7 +363,7 @@ func (w *Writer) reserve(n int64) error {
 	})
 }
 
-// Progress returns how much has come: the bytes of all parts, and the items of the part under way.
+// Progress returns how much has come: the bytes of all parts, and the items of the part under way; after the end, those of the document.
 func (w *Writer) Progress() (bytes, items int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -47,7 +47,7 @@ const (
 	nameUsage
 )
 
-// nameOf returns the name that a key stands for, in any dialect; keys that mean the same have one name.
+// nameOf returns the name that a key stands for, in any dialect, nameUnknown for other keys; keys that mean the same have one name.
 func nameOf(key []byte) name {
 	switch string(key) {
 	case "usage", "usageMetadata":
@@ -279,7 +279,7 @@ type reported struct {
 	start                                                        bool // message_start had the count of the input
 }
 
-// count is called with a number in the usage, and updates Usage. A number that is not a plain count is ignored.
+// count is called with a number in the usage, and updates Usage. A number that is not of 1 to 12 digits alone is ignored.
 func (a *Answer) count(at path, v []byte) {
 	n := 0
 	if len(v) == 0 || len(v) > 12 {
@@ -330,6 +330,7 @@ func (a *Answer) count(at path, v []byte) {
 	}
 }
 
+// usage reports whether p is the path of an object with the usage.
 func (p path) usage() bool {
 	return p == atUsage || p == atStartUsage || p == atFinalUsage || p == atChoiceUsage
 }

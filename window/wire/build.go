@@ -57,7 +57,8 @@ func (d *Draft) Build() (*Request, error) {
 	return next, nil
 }
 
-// joinEdits returns edits sorted by position, without those inside another one. Of two for the same bytes the later call wins.
+// joinEdits returns edits sorted by position, without those that begin inside another one. Of two for the same bytes the later call wins; insertions
+// at one place stay, in their order.
 func joinEdits(edits []Edit) []Edit {
 	type numbered struct {
 		Edit
@@ -91,7 +92,7 @@ func joinEdits(edits []Edit) []Edit {
 	return out
 }
 
-// onlyReasoning reports whether a's drops leave m with nothing but reasoning.
+// onlyReasoning reports whether a's drops leave m with nothing, or nothing but reasoning; false if a drops nothing or inserts something.
 func (m *Message) onlyReasoning(a *amendment) bool {
 	if len(a.drops) == 0 || len(a.inserts) > 0 {
 		return false
@@ -114,8 +115,8 @@ func (b *builder) insert(at int, raw []byte) {
 	b.edits = append(b.edits, Edit{Span: Span{Start: at, End: at}, With: raw})
 }
 
-// editList drops and inserts messages. An input that is one string or object becomes an array if something is inserted; it returns the
-// edits that close its brackets, which must come after the edits of the messages.
+// editList drops and inserts messages. An input that is one string or object becomes an array if it is dropped or anything is inserted; closing are
+// the edits that close its brackets, which must come after the edits of the messages.
 func (b *builder) editList(d *Draft, kept func(int) bool) (closing []Edit) {
 	r := b.r
 	amended := false // a part goes into an input that is one string
@@ -242,7 +243,8 @@ func (b *builder) editMessage(m *Message, a *amendment) {
 	}
 }
 
-// editElements edits one of the arrays of a message: list, which has the parts at where. It returns how many elements it has afterwards.
+// editElements edits one of the arrays of a message: list, which has the parts at where. It returns how many elements it has afterwards: 0 also if
+// there is no array, and 1 for an empty one that stays as it is.
 func (b *builder) editElements(m *Message, a *amendment, list Span, where place, in []insertion) (n int) {
 	if list.IsZero() {
 		return 0

@@ -131,7 +131,7 @@ func (p *parser) memberPart(kind PartKind, name string) {
 	}
 }
 
-// toolCalls reads the calls of an assistant's message.
+// toolCalls reads the calls of an assistant's message. A null has none.
 func (p *parser) toolCalls(m *Message) {
 	if p.Peek() == 'n' {
 		p.Skip()
@@ -201,7 +201,7 @@ func (p *parser) callFunction(call *Part) {
 	}
 }
 
-// openaiBlock reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal.
+// openaiBlock reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal; else the zero Span.
 func (p *parser) openaiBlock() (lone Span) {
 	if !p.Begin('{', "a content block is no object") {
 		return Span{}
@@ -276,7 +276,7 @@ func (p *parser) openaiBlock() (lone Span) {
 	return lone
 }
 
-// openaiSource gathers the media in image_url, video_url, input_audio or file: a string or an object.
+// openaiSource gathers the media in image_url, video_url, input_audio or file: a string or an object. A null has none.
 func (p *parser) openaiSource() {
 	switch p.Peek() {
 	case '"':
@@ -326,6 +326,7 @@ func (p *parser) fileData() {
 	p.gatherMedia(lit, "", true)
 }
 
+// fileID gathers a file that is only named by its id.
 func (p *parser) fileID() {
 	if !p.readText("a file_id is no string").IsZero() {
 		p.media = append(p.media, MediaSource{FileID: true})

@@ -73,7 +73,8 @@ func Window(encoding string, packed []byte) int64 {
 	return 3 << (bits - 1)
 }
 
-// NewBrotliReader returns a reader that unpacks a brotli stream as it comes. A window above maxWindow bytes is a [*TooLargeError].
+// NewBrotliReader returns a reader that unpacks a brotli stream as it comes. It reads the first byte at once; a window above maxWindow bytes is a
+// [*TooLargeError].
 func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(r, first[:]); err != nil {
@@ -85,8 +86,8 @@ func NewBrotliReader(r io.Reader, maxWindow int64) (io.Reader, error) {
 	return brotli.NewReader(io.MultiReader(bytes.NewReader(first[:]), r)), nil
 }
 
-// DecodedSize returns the decoded size in bytes that a compressed body declares; ok is false if it declares none. The declaration may be
-// false.
+// DecodedSize returns the decoded size in bytes that a compressed body declares; ok is false if it declares none. The declaration may be false. That
+// of gzip has only 32 bits, and counts as no less than the body's length.
 func DecodedSize(encoding string, body []byte) (n int64, ok bool) {
 	switch normalCoding(encoding) {
 	case "gzip": // RFC 1952: ISIZE
@@ -229,7 +230,7 @@ type zstdReader struct {
 
 var zstdReaders sync.Pool
 
-// unzstd unpacks zstd. A text or window over limit bytes is a [*TooLargeError].
+// unzstd unpacks zstd. A text over limit bytes, or a window over those and over zstdLeast, is a [*TooLargeError].
 func unzstd(body []byte, limit int64) ([]byte, error) {
 	z, _ := zstdReaders.Get().(*zstdReader)
 	if z == nil || z.limit != limit {

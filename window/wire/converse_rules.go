@@ -73,7 +73,7 @@ var converseRules = &Rules{
 	pulse:     pulseRules{reasons: func(_ *Pulse, event []byte) bool { return hasAny(event, reasoningContents) }},
 }
 
-// countConverse returns the path and the body of a CountTokens request, which not every model has.
+// countConverse returns the path and the body of a CountTokens request, which not every model has; the path is "" if below names no model.
 func countConverse(r *Request, below, _ string) (string, []byte) {
 	body := append([]byte(`{"input":{"converse":{"messages":`), r.Raw(r.List)...)
 	body = r.counted(body, "system", r.SystemSpan)

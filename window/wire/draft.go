@@ -36,6 +36,7 @@ type insertion struct {
 // Draft returns a draft of edits of r.
 func (r *Request) Draft() *Draft { return &Draft{r: r} }
 
+// failf makes an error that [Draft.Build] returns, unless there is one.
 func (d *Draft) failf(format string, args ...any) {
 	if d.err == nil {
 		d.err = fmt.Errorf("wire: "+format, args...)
@@ -91,6 +92,7 @@ func (d *Draft) ReplaceMessage(msg int, raw []byte) {
 	d.set(d.r.Messages[msg].Span, raw)
 }
 
+// check makes an error unless raw is JSON.
 func (d *Draft) check(raw []byte) {
 	if !json.Valid(raw) {
 		d.failf("an inserted element of %d bytes is not JSON", len(raw))
@@ -121,7 +123,7 @@ func (d *Draft) amendment(msg int) *amendment {
 
 func (d *Draft) set(at Span, with []byte) { d.edits = append(d.edits, Edit{Span: at, With: with}) }
 
-// DropPart drops one part.
+// DropPart drops one part, and the message if that is itself the part.
 func (d *Draft) DropPart(msg, part int) {
 	switch p := d.part(msg, part); {
 	case p == nil:
@@ -184,8 +186,8 @@ func (r *Request) TakesText(p *Part) bool {
 	return p.Kind == Result && r.Dialect.Rules().takesText(p)
 }
 
-// ReplaceResult replaces everything in a result, blocks and media too, by one text. It returns false, and does nothing, if
-// [Request.TakesText] is false.
+// ReplaceResult replaces everything in a result, blocks and media too, by one text. It returns false, and does nothing, if [Request.TakesText] is
+// false; and for a wrong index, which Build will report.
 func (d *Draft) ReplaceResult(msg, part int, with string) bool {
 	p := d.part(msg, part)
 	if p == nil || !d.r.TakesText(p) {
@@ -269,8 +271,8 @@ func (d *Draft) DropMark(n int) {
 	d.set(d.r.Marks[n], nil)
 }
 
-// Excerpt returns a new body of the same dialect with the messages at the given indices and nothing else. A Responses input that is a
-// string becomes a message.
+// Excerpt returns a new body of the same dialect with the messages at the given indices, which must exist, and nothing else. A Responses input that
+// is a string becomes a message.
 func (r *Request) Excerpt(messages []int) []byte {
 	size := 32
 	for _, i := range messages {

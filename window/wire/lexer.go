@@ -39,6 +39,7 @@ type path uint64
 // nowhere is the path of everything that is of no interest.
 const nowhere = ^path(0)
 
+// child returns the path of the member or element n in p; nowhere for an unknown name or a path that would be too long.
 func (p path) child(n name) path {
 	if n == nameUnknown || p == nowhere || p>>(8*(pathLength-2)) != 0 {
 		return nowhere
@@ -59,6 +60,7 @@ func (l *lexer) containerPath() path {
 	return l.codes[l.depth-1]
 }
 
+// object reports whether the innermost container that is open is an object.
 func (l *lexer) object() bool {
 	return l.depth > 0 && l.objects[(l.depth-1)>>6]>>((l.depth-1)&63)&1 == 1
 }
@@ -169,7 +171,8 @@ func (l *lexer) enter(c byte, a *Answer) {
 	}
 }
 
-// readString reads the rest of a string at p[i:] and returns the index at which it stopped. It passes a whole string to a.
+// readString reads the rest of a string at p[i:] and returns the index at which it stopped. It passes the string to a at its end, cut to the size of
+// word, if its path is known.
 func (l *lexer) readString(p []byte, i int, a *Answer) int {
 	end := bytes.IndexByte(p[i:], '"')
 	piece := p[i:]
@@ -212,6 +215,7 @@ func (l *lexer) readString(p []byte, i int, a *Answer) int {
 	return i
 }
 
+// keep adds bytes to the word, and sets long if some do not fit.
 func (l *lexer) keep(p []byte) {
 	n := copy(l.word[l.nword:], p)
 	l.nword += n

@@ -50,7 +50,7 @@ func (b *builder) editMembers(object Span, gone []string, added [][]byte) {
 		})
 }
 
-// dropResponseParts drops the media of a functionResponse, which are in a member beside its response.
+// dropResponseParts drops the media of a functionResponse, which are in a member beside its response; not if there is no other member.
 func (d *Draft) dropResponseParts(p *Part) {
 	if len(p.Media) == 0 {
 		return

@@ -127,7 +127,7 @@ func (p *parser) content(m *Message, block func(*parser) Span) (lone Span) {
 	return lone
 }
 
-// block reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal.
+// block reads one content block. For a block of only type and text, apart from a cache mark, it returns the text's literal; else the zero Span.
 func (p *parser) block() (lone Span) {
 	if !p.Begin('{', "a content block is no object") {
 		return Span{}
@@ -235,8 +235,8 @@ func (p *parser) block() (lone Span) {
 	return lone
 }
 
-// setEnd sets whether an opaque part opens or closes a pair, and the id of the pair. own is the part's id, and of that of the part it
-// answers.
+// setEnd sets whether an opaque part opens or closes a pair, and the id of the pair; without an id it does neither. own is the part's id, and of that
+// of the part it answers.
 func (p *parser) setEnd(part *Part, own, of Span) {
 	switch part.End = pairEnd(part.Type); {
 	case part.End == Opens && own.Len() > 2:

@@ -79,6 +79,7 @@ func resultBlock(out []byte, call Part, text string, failed bool) []byte {
 	return append(out, '}')
 }
 
+// countMessages returns the path and the body of a count_tokens request.
 func countMessages(r *Request, below, model string) (string, []byte) {
 	body := append([]byte(`{"model":`), Quote(nil, model)...)
 	body = r.counted(body, "system", r.SystemSpan)
@@ -215,6 +216,7 @@ func (w *blocks) noteServed(place, kind string, b object) {
 	}
 }
 
+// opens notes a call of the turn whose result the provider gives.
 func (s *served) opens(call callItem) {
 	if s.state == nil {
 		s.state = map[string]servedUse{}
@@ -223,7 +225,7 @@ func (s *served) opens(call callItem) {
 	s.turn = append(s.turn, call)
 }
 
-// close marks a call as answered by a result, and reports a result whose call is missing or in an earlier turn.
+// close marks a call as answered by a result, and reports a result whose call is missing or in an earlier turn. A second result is not reported.
 func (s *served) close(c *checker, result callItem) {
 	switch s.state[result.id] {
 	case servedOpen:

@@ -162,7 +162,7 @@ func (w *blocks) checkMessage(place string, m object, last bool) {
 	}
 }
 
-// checkContent checks and returns the blocks of a message; plain means that the content is one string.
+// checkContent checks and returns the blocks of a message; none if it has a string, of which plain tells, or a content of another form.
 func (w *blocks) checkContent(place, role string, m object, last bool) (list []object, plain bool) {
 	final := last && role == "assistant"
 	if m.isText("content") {
@@ -359,7 +359,7 @@ func (w *blocks) checkID(place, id string) {
 	}
 }
 
-// thinkingFirst reports an assistant turn that is still running and calls tools, but does not begin with the thinking it began with.
+// thinkingFirst reports an assistant turn that is still running and calls tools, but does not begin with thinking.
 func (w *blocks) thinkingFirst() {
 	if w.turnPlace == "" || !w.turnCalls || w.turnKind == "thinking" || w.turnKind == "redacted_thinking" {
 		return

@@ -198,7 +198,8 @@ func (p *parser) addMessage(m Message) {
 	p.r.Messages = append(p.r.Messages, m)
 }
 
-// checkArguments sets Part.Sound of the calls whose arguments stand in a text, in Chat and Responses; not of tools with free text.
+// checkArguments sets Part.Sound, whether the arguments are JSON, of the calls that have them in a text, in Chat and Responses; not of tools with
+// free text.
 func (p *parser) checkArguments(parts []Part) {
 	for i := range parts {
 		if c := &parts[i]; c.Kind == Call && len(c.Texts) > 0 && (c.Type == "function" || c.Type == "function_call") {
@@ -230,7 +231,8 @@ func (p *parser) member() (int, []byte) {
 	return at, p.readKey()
 }
 
-// gatherMedia gathers the media in a string: a data URL, an address, or if base64 is set, base64. kind is the media type, "" if unknown.
+// gatherMedia gathers the media in a string: a data URL, an address, or if base64 is set, base64. kind is the media type, "" if unknown. An empty
+// string has none, and a data URL without a comma near its beginning counts as an address.
 func (p *parser) gatherMedia(lit Span, kind string, base64 bool) {
 	if lit.Len() <= 2 {
 		return
@@ -284,6 +286,7 @@ func (p *parser) tools(name func(*parser) string) {
 	p.r.ToolsSpan = Span{Start: at, End: p.At}
 }
 
+// tool adds the tool that begins at from and was just read.
 func (p *parser) tool(name string, from int) {
 	if len(p.r.Tools) == MaxParts {
 		p.Fail(p.At, "too many tools")
@@ -291,7 +294,7 @@ func (p *parser) tool(name string, from int) {
 	p.r.Tools = append(p.r.Tools, Tool{Name: name, Span: Span{Start: from, End: p.At}})
 }
 
-// namedTool reads one tool of the OpenAI and Anthropic dialects and returns its name.
+// namedTool reads one tool of the OpenAI and Anthropic dialects and returns its name, "" if it has none.
 func namedTool(p *parser) (name string) {
 	if !p.Begin('{', "a tool is no object") {
 		return ""

@@ -51,7 +51,7 @@ func NewFramedPulse(d Dialect, thinks bool) *Pulse {
 	return p
 }
 
-// aliveFrames is Alive for bytes of Amazon's event frames.
+// aliveFrames is Alive for bytes of Amazon's event frames. It is true also for a frame too large to be read, and after a damaged one.
 func (p *Pulse) aliveFrames(b []byte) (alive bool) {
 	p.frames.Feed(b, func(e *eventstream.Frame) {
 		event := frameOutput(e, &p.inner)

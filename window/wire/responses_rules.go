@@ -90,6 +90,7 @@ func itemText(out []byte, role Role, text string) []byte {
 	return typedText(out, itemTextType(role), text)
 }
 
+// countResponses returns the path and the body of an input_tokens request.
 func countResponses(r *Request, below, model string) (string, []byte) {
 	body := append([]byte(`{"model":`), Quote(nil, model)...)
 	body = r.counted(body, "instructions", r.SystemSpan)
@@ -97,7 +98,7 @@ func countResponses(r *Request, below, model string) (string, []byte) {
 	return below + "/input_tokens", append(r.counted(body, "input", r.List), '}')
 }
 
-// resultItem appends the output item for a call of that type.
+// resultItem appends the output item for a call of that type; it returns nil for a type whose output cannot be a text.
 func resultItem(out []byte, call Part, text string, failed bool) []byte {
 	switch call.Type {
 	case "", "function_call", "custom_tool_call", "local_shell_call":

@@ -21,7 +21,8 @@ type scanner struct {
 	key []byte // scratch for a key with escapes
 }
 
-// readKey reads a member's key and colon, and returns the key decoded, so that "\u0072ole" is role. It is valid until the next call.
+// readKey reads a member's key and colon, and returns the key decoded, so that "\u0072ole" is role, unless it is longer than any name that is looked
+// for; nil after an error. It is valid until the next call.
 func (s *scanner) readKey() []byte {
 	lit := s.Name()
 	if s.Err != nil {
@@ -92,7 +93,7 @@ func (s *scanner) null() bool {
 	return true
 }
 
-// word is text that also returns the decoded string.
+// word is readText that also returns the decoded string.
 func (s *scanner) word(what string) (string, Span) {
 	lit := s.readText(what)
 	return s.decoded(lit), lit

@@ -133,6 +133,7 @@ type checker struct {
 	idMarks string // characters that an id may hold beside letters and digits; "" means those of Messages
 }
 
+// add records a finding, unless there are limit of them, and returns it.
 func (c *checker) add(rule, place, id, detail string) *Invalid {
 	i := &Invalid{Rule: rule, Place: place, ID: id, Detail: detail}
 	if len(c.found) < c.limit {
@@ -152,6 +153,7 @@ func (c *checker) forgive() {
 	})
 }
 
+// orphans records one finding for all calls that have no result; none without ids.
 func (c *checker) orphans(place string, ids []string, detail string) {
 	if len(ids) > 0 {
 		c.add(RuleOrphanCall, place, ids[0], detail).others = ids[1:]

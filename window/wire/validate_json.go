@@ -53,6 +53,7 @@ func blank(raw json.RawMessage) bool {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
+// object returns the members of an object; any other value is a finding at place, and false.
 func (c *checker) object(place string, raw json.RawMessage) (object, bool) {
 	o, ok := splitObject(raw)
 	if !ok {
@@ -61,6 +62,7 @@ func (c *checker) object(place string, raw json.RawMessage) (object, bool) {
 	return o, ok
 }
 
+// array returns the elements of an array; any other value is a finding at place, and false.
 func (c *checker) array(place string, raw json.RawMessage) ([]json.RawMessage, bool) {
 	list, ok := splitArray(raw)
 	if !ok {

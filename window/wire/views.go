@@ -79,8 +79,8 @@ type Look struct {
 	objects int
 }
 
-// Look finds the remembered body that has the most leading bytes in common with this one. It hashes this one and counts its objects, but
-// does not parse it.
+// Look finds the remembered body that has the most leading bytes in common with this one. It hashes this one and counts its objects, but does not
+// parse it. Of a short body it only counts the objects.
 func (v *Views) Look(d Dialect, body []byte) *Look {
 	l := &Look{v: v, dialect: d, body: body}
 	if len(body) < viewsFrom || d.Rules().element == nil {
@@ -230,8 +230,8 @@ func (v *Views) find(hashes []uint64) known {
 	return known{}
 }
 
-// put remembers a view, and drops the oldest ones beyond the limit. before is the view that it was parsed from, with from messages in
-// common; it is dropped if nearly all of it is in the new one.
+// put remembers a view, and drops the oldest ones beyond the limit. A view of more than a quarter of the limit is not remembered. before is the view
+// that it was parsed from, with from messages in common; it is dropped if nearly all of it is in the new one.
 func (v *Views) put(next *view, before known, from int) {
 	if next.bytes > v.limit/4 {
 		return

@@ -16,6 +16,7 @@ const (
 	madvNoHugePage = 15
 )
 
+// init executes plimsoll run anew with small pages, where the system gives every process huge ones, because Go must know before it starts.
 func init() {
 	if before, again := os.LookupEnv(smallPages); again {
 		keepSmall(before)
@@ -58,7 +59,7 @@ func keepSmall(before string) {
 	setTHP(0)
 }
 
-// writableMapping returns the addresses of a line of /proc/self/maps when it is memory of this process alone that may be written to.
+// writableMapping returns the addresses of a line of /proc/self/maps; ok is false unless it is memory of this process alone that may be written to.
 func writableMapping(line string) (start, size uintptr, ok bool) {
 	// 1c8b35400000-1c8b35c00000 rw-p 00000000 00:00 0
 	span, rest, _ := strings.Cut(line, " ")
@@ -76,12 +77,13 @@ func alwaysHuge() bool {
 	return err == nil && strings.Contains(string(mode), "[always]")
 }
 
-// hugeDisabled reports whether huge pages are off already, because whoever started this process wants that.
+// hugeDisabled reports whether huge pages are off already, because whoever started this process wants that, or the kernel cannot tell.
 func hugeDisabled() bool {
 	off, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable+1, 0, 0, 0, 0, 0)
 	return errno != 0 || off != 0
 }
 
+// setTHP turns huge pages off (1) or on (0) for this process, and reports whether the kernel did.
 func setTHP(disabled uintptr) bool {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, disabled, 0, 0, 0, 0)
 	return errno == 0

@@ -52,8 +52,8 @@ func (b *blame) countWaits(key string, r Reading) {
 	}
 }
 
-// choose returns the process to end, and the writer on whose account: the victim itself, one that it has started, or nil if no writer was seen.
-// Both are nil if no process writes.
+// choose returns the process to end, and the writer on whose account: the victim itself, one that it has started, or nil if only waits for children
+// that wrote were seen. Both are nil if there is nobody to end.
 func (b *blame) choose(key string, r Reading) (victim, writer *Process) {
 	var agent *Process
 	for i := range r.Writers {

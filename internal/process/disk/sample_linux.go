@@ -297,8 +297,8 @@ func parseField(b []byte, name string) (int64, bool) {
 	return 0, false
 }
 
-// writtenByThreads returns how much the living threads of a process have written. Unlike the count of the process, their counts do not jump when
-// a child that has written is waited for.
+// writtenByThreads returns how much the living threads of a process have written, 0 if they cannot be read. Unlike the count of the process, their
+// counts do not jump when a child that has written is waited for.
 func (s *sampler) writtenByThreads(pid int) limit.Bytes {
 	d, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
 	if err != nil {
@@ -314,7 +314,8 @@ func (s *sampler) writtenByThreads(pid int) limit.Bytes {
 	return sum
 }
 
-// openFiles returns the files that a process has open for writing, and adds them and their file systems to those that are watched.
+// openFiles returns the regular files on disks of this machine that a process has open for writing, and adds them and their file systems to those
+// that are watched, of which there are at most maxFiles and maxSpaces.
 func (s *sampler) openFiles(p *Process, mounts *mountTable) (ids []fileID) {
 	root := "/proc/" + strconv.Itoa(p.PID)
 	d, err := os.Open(root + "/fdinfo")

@@ -111,7 +111,7 @@ func (r *Reading) readCgroups(root fs.FS, p places) {
 // addApproximate adds to the words that say what of the reading is not exact.
 func (r *Reading) addApproximate(what string) { r.Approximate = append(r.Approximate, what) }
 
-// appendLevels appends the cgroups from p up to the root of its mount.
+// appendLevels appends the cgroups from p up to the root of its mount, at most maxDepth.
 func appendLevels(levels []level, p ownCgroup) []level {
 	at, name := p.rel, p.path
 	for range maxDepth {

@@ -80,7 +80,7 @@ func (r *Reader) updatePlaces(now time.Time) {
 	r.places, r.found, r.told = findCgroups(r.root.machine), now, told
 }
 
-// hashFile returns a hash of a file's content; ok is false when it cannot be read.
+// hashFile returns a hash of a file's content; ok is false if the file cannot be read or is longer than maxMounts.
 func (r *Reader) hashFile(name string) (sum uint64, ok bool) {
 	if len(r.root.text) == 0 {
 		r.root.text = make([]byte, 4<<10)
@@ -129,7 +129,8 @@ type kept struct {
 	text  []byte           // of the file that was read last
 }
 
-// readFile returns the present content of a file, which is valid until the next file is read.
+// readFile returns the present content of a file, which is valid until the next file is read. A file that could not be opened is not tried again
+// before the places are looked up anew.
 func (k *kept) readFile(name string, maxBytes int) ([]byte, error) {
 	if err := k.none[name]; err != nil {
 		return nil, err

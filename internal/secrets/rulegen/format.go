@@ -61,6 +61,7 @@ type step struct {
 	min, max int    // -1 is no bound
 }
 
+// literal returns the first character of s, and whether s stands for that one alone, once.
 func (s step) literal() (rune, bool) {
 	return s.set[0], len(s.set) == 2 && s.set[0] == s.set[1] && s.min == 1 && s.max == 1
 }
@@ -171,6 +172,7 @@ func isDistinctive(prefix string) bool {
 // isTwilio reports whether a prefix is the one of two letters that is taken: 32 hexadecimal digits follow, no more and no less.
 func isTwilio(prefix string) bool { return prefix == "SK" }
 
+// coversStep reports whether runes has every character of s; false for one with a large range.
 func coversStep(runes string, s step) bool {
 	for i := 0; i < len(s.set); i += 2 {
 		if s.set[i+1]-s.set[i] > 0x80 {
@@ -254,6 +256,7 @@ func class(set []rune) [][]step {
 	return forms
 }
 
+// repeat returns the ways through a repetition: with and without what is optional, else one step of all its characters and how many there may be.
 func repeat(re *syntax.Regexp) ([][]step, error) {
 	least, most := re.Min, re.Max
 	switch re.Op {
@@ -327,11 +330,13 @@ func literals(text string) step {
 	return s
 }
 
+// level returns the place of an alphabet among alphabets, the narrowest first; -1 if there is none of this name.
 func level(alphabet string) int {
 	return slices.IndexFunc(alphabets, func(a struct{ name, runes string }) bool { return a.name == alphabet })
 }
 
-// parseTable reads the lines of the table. A line that begins with an exclamation mark names a prefix of the lists that is left out.
+// parseTable returns the formats in the lines of the table. left are the prefixes of the lists to leave out, whose lines begin with an exclamation
+// mark.
 func parseTable(text string) (list []format, left []string, err error) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {

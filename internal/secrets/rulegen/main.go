@@ -53,6 +53,7 @@ func main() {
 // A source is one regular expression of a list, with the name of its rule.
 type source struct{ id, expr string }
 
+// generate writes the table of the formats of both lists and of extra.txt to out. It tells said of the rules that it leaves out.
 func generate(gitleaks, kingfisher, date, out string, said io.Writer) error {
 	sources, err := readGitleaks(gitleaks)
 	if err != nil {
@@ -106,6 +107,7 @@ func readGitleaks(name string) ([]source, error) {
 	return sources, nil
 }
 
+// readKingfisher returns the rules in the files *.yml of a folder, without those that are not visible. No files are an error.
 func readKingfisher(folder string) ([]source, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.yml"))
 	if err != nil {

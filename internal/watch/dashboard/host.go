@@ -66,7 +66,8 @@ func (p *past) addReading(h Host, now time.Time) {
 	maps.DeleteFunc(p.used, func(n, _ int64) bool { return n <= at-memoryParts })
 }
 
-// memoryBands returns the bands of all runs that are in no other run, the earliest first: their order stays while their sizes change.
+// memoryBands returns the bands of the runs that are in no other run, the earliest first: their order stays while their sizes change. The maxBands
+// largest have one each, all others one together, behind them.
 func (p *past) memoryBands(store *runs.Store, now time.Time) hostMemory {
 	last := now.UnixNano() / int64(memoryStep)
 	first := last - memoryParts + 1

@@ -135,7 +135,7 @@ func (a *alerting) addSpent(r *runs.Run) {
 	a.list[len(a.list)-1].Help = fmt.Sprintf("plimsoll raise %s --%s %s", r.ID, unit.Flag, unit.More(most))
 }
 
-// budgetAlerts returns the alerts about budgets over all runs that are nearly spent, or spent.
+// budgetAlerts returns the alerts about budgets over all runs that are nearly spent, or spent; nil for a nil s.
 func budgetAlerts(s *Spending, now time.Time) (list []Alert) {
 	if s == nil {
 		return nil

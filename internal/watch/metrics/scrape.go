@@ -67,8 +67,8 @@ func (e *exposition) write(to io.Writer, wanted []string) error {
 	return w.flush()
 }
 
-// ServeHTTP answers a scrape: with the families that the query names as name[], as for Prometheus' own handlers, or
-// with all.
+// ServeHTTP answers a scrape: with the families that the query names as name[], as for Prometheus' own handlers, or with all. Beyond maxScrapes at
+// once it answers with status 503.
 func (e *exposition) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
 	case e.running <- struct{}{}:

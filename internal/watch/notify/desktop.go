@@ -44,7 +44,7 @@ func (d *desktop) program() (string, error) {
 	return path, nil
 }
 
-// Send shows the notice by the desktop's program, and where there is none or it fails, on the terminal.
+// Send shows the notice by the desktop's program, and where there is none or it fails, on the terminal, if there is one.
 func (d *desktop) Send(ctx context.Context, n Notice) error {
 	path, err := d.program()
 	if err == nil {

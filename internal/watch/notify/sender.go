@@ -100,7 +100,8 @@ func (s *Sender) sendQueued() {
 	}
 }
 
-// Close waits at most wait for the queued notices, and then cancels the one that is being sent. It reports how many were not sent.
+// Close waits at most wait for the queued notices, and then cancels the one that is being sent. It calls fail with the number of those that were not
+// sent, if there are any.
 func (s *Sender) Close(wait time.Duration) {
 	s.mu.Lock()
 	s.closed = true

@@ -34,7 +34,7 @@ type WatchOptions struct {
 	Every time.Duration
 }
 
-// Watch gives notice of all runs of this user, from now on, until ctx ends.
+// Watch gives notice of all runs of this user, from now on, until ctx ends. The error is that of opening the store; later ones go to Warn.
 func Watch(ctx context.Context, o WatchOptions) error {
 	if o.Hold == nil {
 		o.Hold = func() bool { return true }

@@ -199,7 +199,8 @@ func (e *Entry) Requests() int64 { return e.Window.Requests + e.AgentRequests }
 // Rooms returns how often a conversation was compacted, by a proxy and by an agent of Plimsoll's own.
 func (e *Entry) Rooms() int64 { return e.Window.Compactions + e.AgentRooms }
 
-// PeakWindow returns the tokens of the request that filled its window the most, and the size of that window; 0 when unknown.
+// PeakWindow returns the tokens of the request that filled its window the most, and the size of that window; 0 when unknown. Where no request went
+// through a proxy, they are those of an agent of Plimsoll's own.
 func (e *Entry) PeakWindow() (tokens, limit int64) {
 	if e.Window.Requests > 0 {
 		return e.Window.PeakTokens, e.Window.LimitTokens

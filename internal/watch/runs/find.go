@@ -115,8 +115,8 @@ func (s *Store) Run(id string) (*Run, error) {
 	return r, nil
 }
 
-// loadRun reads the file of a run from its beginning, and adds what is known of its job. If that fails, it returns a run with the entry alone, and an
-// *UnknownError. A job without a run is returned as one.
+// loadRun reads the file of a run from its beginning, and adds what is known of its job. If that fails, it returns a run with the entry alone and the
+// error, an *UnknownError if the file is gone. A job without a run is returned as one.
 func (s *Store) loadRun(e Entry) (*Run, error) {
 	if j := s.placed.seen[e.ID]; j != nil && e.Kind == KindJob {
 		return j.run, nil

@@ -146,8 +146,7 @@ func blotFile(root *os.Root, name string, words Words, dry bool) (places int, er
 	return places, nil
 }
 
-// blotLine overwrites the words in a line, and returns the number of places. The line stays valid JSON: only values that are strings
-// change.
+// blotLine overwrites the words in a line, and returns the number of places. A line of JSON stays valid: only values that are strings change.
 func blotLine(line []byte, words Words) (places int) {
 	if !words.In(line) && !bytes.Contains(line, commandStart) {
 		return 0

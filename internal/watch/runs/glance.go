@@ -344,8 +344,8 @@ func (g *glancer) finish() Glance {
 	return out
 }
 
-// LastEnded returns the newest run of a project at the end of the index; ok is false when there is none. Only runs, questions and
-// conversations count, and none inside another run.
+// LastEnded returns the newest run of a project in the last glanceIndex bytes of the index; ok is false when there is none, or the index cannot be
+// read. Only runs, questions and conversations count, and none inside another run.
 func LastEnded(stateDir, project string) (e Entry, ok bool) {
 	root, err := statefile.OpenRoot(storeDir(stateDir))
 	if err != nil {

@@ -94,7 +94,7 @@ func prune(root *os.Root, k Keep, now time.Time, dry bool) (removed []Removed, e
 	return removed, err
 }
 
-// pruneIndex decides which runs are removed, and writes the index without them, unless dry. The caller holds the lock.
+// pruneIndex decides which runs are removed, and writes the index without them and without damaged lines, unless dry. The caller holds the lock.
 func pruneIndex(root *os.Root, k Keep, now time.Time, dry bool) (kept []Entry, removed []Removed, err error) {
 	list, gone, damaged, err := openIndex(root)
 	if err != nil {
@@ -170,7 +170,8 @@ func (e *Entry) endTime() time.Time {
 	return e.Started
 }
 
-// removeUnlisted removes files of days that are older than k.Age and two days, if they are neither of a kept run nor of one that lives.
+// removeUnlisted removes files of days that are older than k.Age and two days, if they are neither of a kept run nor of one that lives. Without k.Age
+// it does nothing.
 func removeUnlisted(root *os.Root, k Keep, kept []Entry, now time.Time) error {
 	if k.Age <= 0 {
 		return nil

@@ -32,7 +32,8 @@ func (s *sampler) interval() int64 {
 	return firstInterval.Milliseconds() << min(s.written/samplesPerInterval, 40)
 }
 
-// add adds a sample. When an interval is over, and something has changed, it returns the sample to write; else ok is false.
+// add adds a sample. When an interval is over, and something has changed, it returns the sample to write; else, and when only one of MaxSamples is
+// left, ok is false.
 func (s *sampler) add(n Sample) (out Sample, ok bool) {
 	s.merge(n)
 	first := s.written == 0
@@ -176,5 +177,5 @@ func Sparkline(values []int64, most int64) string {
 	return b.String()
 }
 
-// Age returns for how long the run has lasted, or lasted.
+// Age returns for how long the run lasted, or has lasted when its entry was read.
 func (e *Entry) Age() time.Duration { return time.Duration(e.DurationMS) * time.Millisecond }

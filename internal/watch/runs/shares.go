@@ -65,7 +65,7 @@ type sharer struct {
 }
 
 // isDue reports whether the memory has changed so much that the processes are to be asked. If it grows close to its highest value so far, that is at
-// once, so that the moment before a kill is recorded; else at most once in an interval.
+// once, so that the moment before a kill is recorded; else at most once in an interval. After MaxShares points it is never due.
 func (s *sharer) isDue(at, working int64, processes int) bool {
 	switch {
 	case s.written == 0:
@@ -178,7 +178,8 @@ func (s *sharesSeen) columns() *ByProcess {
 	return out
 }
 
-// AtPeak returns the processes at the moment at which the run held the most, the largest first, without those that held nothing.
+// AtPeak returns the processes at the moment at which the run held the most, the largest first, without those that held nothing. The others together
+// have the name "".
 func (b *ByProcess) AtPeak() (list []Held) {
 	at := 0
 	for i, n := range b.Working {

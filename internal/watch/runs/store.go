@@ -333,7 +333,7 @@ func (s *Store) Strange() []string {
 	return list
 }
 
-// Entries returns all runs that are kept, live, or known from elsewhere, the newest first.
+// Entries returns all runs that are kept or live, and the jobs of an engine that have no run here or wait again, the newest first.
 func (s *Store) Entries() []Entry {
 	list := make([]Entry, 0, len(s.index)+len(s.live))
 	for _, e := range s.index {

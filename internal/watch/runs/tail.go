@@ -190,7 +190,7 @@ func adoptAll(root *os.Root, now time.Time) error {
 	return failed
 }
 
-// adopt ends one run, if its writer is gone, and adds its line to the index. A file without a header is removed.
+// adopt ends one run, if its writer is gone, and adds its line to the index. A file that has no header after a while is removed.
 func adopt(root *os.Root, day, id string, now time.Time) error {
 	t, err := openTail(root, day, id)
 	if err != nil {
@@ -305,8 +305,8 @@ func (s *Store) Follow(e *Entry) *Follower {
 	return &Follower{store: s, name: e.Day + "/" + e.ID + fileEnd}
 }
 
-// Next calls take for the lines in the next maxBytes of the file; rest is true when there are more. Damaged lines and samples are left out.
-// The error wraps [fs.ErrNotExist] once the file has been removed.
+// Next calls take for the lines in the next maxBytes of the file; rest is true when there are more. Damaged lines and samples are left out; of shares
+// the [Line] is empty. The error wraps [fs.ErrNotExist] once the file has been removed.
 func (f *Follower) Next(maxBytes int64, take func(Line)) (rest bool, err error) {
 	if f.store.root == nil {
 		return false, fs.ErrNotExist

@@ -164,7 +164,7 @@ func (e *Entry) toolOf(tool func(id string) string) string {
 	return e.Tool
 }
 
-// ToolOf returns the tool under which a run is counted in [Totals].
+// ToolOf returns the tool under which a run is counted in [Totals]: that of the run around a gateway, if it is known, else its own.
 func (s *Store) ToolOf(e *Entry) string {
 	return e.toolOf(func(id string) string {
 		switch {

@@ -67,7 +67,8 @@ func (o *Observed) usageRow(u *Usage) *Usage {
 	return &o.Usage[len(o.Usage)-1]
 }
 
-// addUsed adds the tokens that an event reports. A request counts with our estimate until its answer comes.
+// addUsed adds the tokens that an event reports. A request is noted with our estimate, which counts only if no answer comes: see countUnanswered. An
+// answer that is an error counts nothing.
 func (o *Observed) addUsed(e journal.Event) {
 	switch e := e.(type) {
 	case journal.WindowOn:
@@ -190,7 +191,8 @@ func newRateWait(at time.Time, e *journal.WindowRateWaited) RateWait {
 // toldFor bounds the time for which a run is believed to wait: while it does it tells so every two seconds.
 const toldFor = 10 * time.Second
 
-// Sentence says what the requests wait for: "waits for the provider: 12 s (42 tokens/min left of 40,000)"; "" where none waits.
+// Sentence says what the requests wait for: "waits for the provider: 12 s (42 tokens/min left of 40,000)"; "" where none waits, or nothing was told
+// for longer than toldFor.
 func (w RateWait) Sentence(now time.Time) string {
 	since := now.Sub(w.Told)
 	if w.Waiting == 0 || since > toldFor || since < -toldFor {

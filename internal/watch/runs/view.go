@@ -46,7 +46,7 @@ type View struct {
 	Spent []journal.Limit `json:"spent,omitempty"`
 }
 
-// NewView returns what an entry knows of a run. price returns what it cost; ok is false where no price is known. It may be nil.
+// NewView returns what an entry knows of a run. price, which may be nil, returns what it cost; ok is false where no price is known.
 func NewView(e *Entry, price func(*Entry) (cost float64, ok bool)) View {
 	v := View{
 		ID: e.ID, Kind: e.Kind, Parent: e.Parent, Tool: e.Tool, Variant: e.Variant, Project: e.Project,
@@ -93,7 +93,8 @@ func (v *View) setPresent(r *Run, seen []Sample, since time.Duration, at time.Ti
 // samplesRest is the time without a sample after which a run counts as idle: a sample is written only when something has changed.
 const samplesRest = 3 * time.Second
 
-// cpuPercent returns the processor use in percent between the last two samples; 0 when they are long ago. since is the time since the run began.
+// cpuPercent returns the processor use in percent between the last two samples of seen, which is not empty, or from the beginning to the only one; 0
+// when the last is long ago. since is the time since the run began.
 func cpuPercent(seen []Sample, since time.Duration) float64 {
 	last, before := seen[len(seen)-1], Sample{}
 	if len(seen) > 1 {

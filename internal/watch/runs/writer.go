@@ -406,7 +406,7 @@ func (w *Writer) close() {
 	}
 }
 
-// Dropped returns the number of lines that found no room.
+// Dropped returns the number of lines that are not in the file: they found no room, or could not be written.
 func (w *Writer) Dropped() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()

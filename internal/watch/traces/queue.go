@@ -80,7 +80,7 @@ func (q *queue) peek(n, maxBytes int) (batch []queued, from uint64) {
 	return batch, q.first
 }
 
-// removeSent removes the n spans that front returned with from, unless they were dropped since.
+// removeSent removes the n spans that peek returned with from, unless they were dropped since.
 func (q *queue) removeSent(from uint64, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

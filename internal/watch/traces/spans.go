@@ -162,8 +162,8 @@ func (f *fold) toolSpan(r *journal.Record, server, tool, method string, start ti
 	return s
 }
 
-// setRemote makes the span in text, a traceparent, the parent of s, and links s to the run's trace. If that span is not sampled, and so would
-// never be seen, s stays in the run's trace and is linked to it instead.
+// setRemote makes the span in text, a traceparent, the parent of s, and links s to the run's trace. If that span is not sampled, and so would never
+// be seen, s stays in the run's trace and is linked to it instead. It does nothing if text is no traceparent.
 func (f *fold) setRemote(s *span, text string) {
 	p, ok := traceparent.Parse(text)
 	if !ok {

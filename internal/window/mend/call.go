@@ -43,7 +43,7 @@ func (m *mending) callObject(call *wire.Part) wire.Span {
 	return call.Span
 }
 
-// mendArguments changes the arguments of a call, which it has as JSON in a string, into valid JSON.
+// mendArguments changes the arguments of a call, which it has as JSON in a string, into valid JSON, no longer than the provider accepts.
 func (m *mending) mendArguments(i int, p *wire.Part) {
 	switch {
 	case len(p.Texts) == 0 && (p.Raw.IsZero() || p.Raw == p.Span):
@@ -159,8 +159,8 @@ func Arguments(text string) string {
 	return string(object)
 }
 
-// asObject returns arguments as a JSON object: closed if they only end too early, wrapped in an object if they are anything else. kind is
-// Closed or Wrapped if the text was not valid JSON; else "", even if other valid JSON was wrapped.
+// asObject returns arguments as a JSON object: closed if they only end too early, wrapped in an object if they are anything else; {} for an empty
+// text and null. kind is Closed or Wrapped if another text was not valid JSON; else "", even if other valid JSON was wrapped.
 func asObject(text []byte) (object []byte, kind string) {
 	text = bytes.TrimSpace(text)
 	switch {

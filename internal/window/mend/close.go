@@ -124,7 +124,8 @@ func closeBrackets(text, ends []byte) ([]byte, bool) {
 	return out, json.Valid(out)
 }
 
-// stringEnd returns the index behind the closing quote of the string that begins at i; or, without one, behind its last whole character.
+// stringEnd returns the index behind the closing quote of the string that begins at i; or, without one, whole is false and end behind its last whole
+// character.
 func stringEnd(text []byte, i int) (end int, whole bool) {
 	for i++; i < len(text); {
 		switch c := text[i]; {

@@ -10,7 +10,8 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// mendEnding adds a message of the user if the last message is the model's own and this model does not continue its own words.
+// mendEnding adds a message of the user if the last message is the model's own and this model does not continue its own words. Where it does, it
+// removes the white space at their end that the provider refuses.
 func (m *mending) mendEnding() {
 	i := m.lastMessage()
 	if i < 0 {
@@ -74,8 +75,8 @@ func (m *mending) hasThinkingBudget() bool {
 // leastBudget is the smallest thinking budget that the provider accepts, in tokens.
 const leastBudget = 1024
 
-// mendThinking changes the thinking budget and max_tokens so that they fit together, and switches thinking off if the current turn lacks
-// the thinking that it began with.
+// mendThinking changes the thinking budget, or both it and max_tokens, if the budget is not below max_tokens and has to be. It switches thinking off
+// if the current turn lacks the thinking that it began with.
 func (m *mending) mendThinking() {
 	if !m.rules.signed || !m.hasThinkingBudget() {
 		return
@@ -118,7 +119,8 @@ func (m *mending) mayInterleave() bool {
 	return strings.Contains(string(rawjson.Get(m.r.Body, "anthropic_beta").Of(m.r.Body)), beta) // as it is given to Bedrock
 }
 
-// lacksThinking reports whether the current turn has calls and does not begin with thinking.
+// lacksThinking reports whether the current turn has calls and does not begin with thinking. Blank texts, and new thinking without a signature, are
+// passed over; false if a block of unknown type comes first.
 func (m *mending) lacksThinking() bool {
 	first, calls := -1, false
 	for i := len(m.r.Messages) - 1; i >= 0; i-- {

@@ -35,7 +35,8 @@ func isBase64(text []byte) bool {
 	return true
 }
 
-// parseHeader reads the header of an image in base64. For all formats but JPEG it decodes only a few bytes.
+// parseHeader reads the header of an image in base64; the zero header if it is of no known format. For all formats but JPEG it decodes only a few
+// bytes. The size is 0 where the header has none.
 func parseHeader(text []byte) header {
 	var first [48]byte
 	n, _ := base64.StdEncoding.Decode(first[:], text[:min(len(text), 64)/4*4])

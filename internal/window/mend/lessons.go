@@ -129,7 +129,7 @@ func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }
 // objects learns that arguments of calls have to be JSON objects.
 func objects(o *Options, _ string) bool { return !set(&o.Objects) }
 
-// set sets a flag and returns its former value.
+// set sets a flag to true and returns its former value.
 func set(flag *bool) (was bool) {
 	was, *flag = *flag, true
 	return was
@@ -174,7 +174,7 @@ func learnDocuments(o *Options, refusal string) bool {
 // contentPath finds the place of a block, as Anthropic and Bedrock name it.
 var contentPath = lazy.Regexp(`messages\.([0-9]{1,6})\.content\.([0-9]{1,6})\.`)
 
-// documentPages learns that there are too many pages, unless the refusal counts none: then the images are too many.
+// documentPages learns that there are too many pages, unless the refusal counts none: then the images are too many, and it returns false.
 func documentPages(o *Options, refusal string) bool {
 	if strings.Contains(refusal, " 0 document pages") {
 		return false // images are too many
@@ -182,7 +182,8 @@ func documentPages(o *Options, refusal string) bool {
 	return pages(o, refusal)
 }
 
-// pages learns that there are too many pages: first that only the newest document may stay, and when that is known already, none.
+// pages learns that there are too many pages: first that only the newest document may stay, and when that is known already, none. It returns false
+// when both are known.
 func pages(o *Options, _ string) bool {
 	if !set(&o.OldDocuments) {
 		return true
@@ -401,7 +402,8 @@ func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
 	return out
 }
 
-// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind.
+// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind; one without any
+// loses what is refused in any kind.
 func (m *mending) refusedMembers(object []byte, kinds ...string) (keys []string) {
 	var holders []string
 	for _, member := range kinds {

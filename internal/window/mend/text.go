@@ -41,8 +41,8 @@ func (m *mending) isWhite(lit wire.Span) bool {
 	return len(bytes.TrimSpace(wire.Unquote(nil, m.r.Raw(lit)))) == 0
 }
 
-// dropEmptyParts drops empty parts of message i, or the whole message if nothing else is in it. It returns false if the message was dropped
-// or replaced.
+// dropEmptyParts drops parts of message i that are empty, or reasoning that the provider refuses, or the whole message if nothing else is in it. It
+// returns false if the message was dropped or replaced.
 func (m *mending) dropEmptyParts(i int, msg *wire.Message) bool {
 	if wordless(m.rules.dialect, msg) {
 		return true
@@ -118,7 +118,7 @@ func (m *mending) partStays(p *wire.Part) (keep bool, kind string) {
 	return true, ""
 }
 
-// onlyWhite reports whether a message contains nothing but white space, and perhaps reasoning.
+// onlyWhite reports whether a message contains nothing but white space, and perhaps reasoning; false for one without parts.
 func (m *mending) onlyWhite(msg *wire.Message) bool {
 	for j := range msg.Parts {
 		p := &msg.Parts[j]

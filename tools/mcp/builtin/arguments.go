@@ -242,7 +242,8 @@ func (d *decoder) appendArray(dst, raw []byte, t reflect.Type, at string) ([]byt
 	return append(dst, ']'), true
 }
 
-// appendMap appends raw, an object with arbitrary keys, to dst as exact JSON for a map type, and records the mistakes in it.
+// appendMap appends raw, an object with arbitrary keys, to dst as exact JSON for a map type, and records the mistakes in it. A null counts as absent,
+// unless values may be anything.
 func (d *decoder) appendMap(dst, raw []byte, t reflect.Type, at string) []byte {
 	dst = append(dst, '{')
 	for m, err := range rawjson.Members(raw, 0) {

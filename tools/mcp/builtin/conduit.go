@@ -40,6 +40,7 @@ func newConduit(ctx context.Context) *conduit {
 	return &conduit{ctx: ctx, data: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
+// signal wakes who waits for c, now or later. It does not wait.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -96,7 +97,8 @@ func (c *conduit) end(tail []byte, err error) {
 	signal(c.data)
 }
 
-// waitForFirst waits for the first bytes or the end. whole means that all of the text is in memory, empty that there was none before err.
+// waitForFirst waits for the first bytes or the end. whole means that all of the text is in memory, empty that there was none before err, which is
+// the tool's or the cause of the context.
 func (c *conduit) waitForFirst() (whole, empty bool, err error) {
 	for {
 		c.mu.Lock()

@@ -112,6 +112,7 @@ func (s *Server) freeSlot() {
 	s.mu.Unlock()
 }
 
+// forget frees the slot of a call, and takes the call from those under way.
 func (s *Server) forget(c *call) {
 	c.freeSlot()
 	s.mu.Lock()
