@@ -36,6 +36,7 @@ func TestCheckSaysWhatToMend(t *testing.T) {
 		`{"name":17}`:                                   "name is the number 17; it must be a string",
 		`{"name":""}`:                                   "name has 0 characters; it must have at least 1",
 		`{"name":"x","page":"two"}`:                     `page is the string "two"; it must be an integer`,
+		`{"name":"x","page":"5 apples"}`:                `page is the string "5 apples"; it must be an integer`,
 		`{"name":"x","page":"2"}`:                       "",
 		`{"name":"x","page":1.5}`:                       "page is the number 1.5; it must be an integer",
 		`{"name":"x","page":1.0}`:                       "",

@@ -3,7 +3,9 @@ package toolbox
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -58,12 +60,15 @@ func convertible(v any, types []string) (any, bool) {
 	return v, false
 }
 
-// parseJSON returns the JSON value that a text begins with; what stands behind it is ignored.
+// parseJSON returns the JSON value that a text is, with white space around it or not. Anything else behind it is an error.
 func parseJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(strings.TrimSpace(text)))
 	d.UseNumber()
 	var v any
 	err := d.Decode(&v)
+	if _, behind := d.Token(); err == nil && !errors.Is(behind, io.EOF) {
+		err = errors.New("there is more behind the value")
+	}
 	return v, err
 }
 

@@ -123,6 +123,8 @@ func bedrockKind(status int) string {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusMisdirectedRequest:
 		return "AccessDeniedException"
+	case status == http.StatusTooManyRequests:
+		return "ThrottlingException"
 	case status == http.StatusServiceUnavailable:
 		return "ServiceUnavailableException"
 	case status >= 500:

@@ -221,6 +221,16 @@ func TestPausingSaysWhatItCannotDo(t *testing.T) {
 		t.Error(frame)
 	}
 	s.fail = nil
+	p.press("p")
+	s.fail = errors.New("it is another user's")
+	if frame := p.press("q", "c"); p.gone || !strings.Contains(frame, "not done: it is another user's") {
+		t.Errorf("gone, and the run stays paused: %s", frame)
+	}
+	s.fail = nil
+	if p.press("q", "c"); !p.gone || s.asked[len(s.asked)-1] != "continue aaaa0001" {
+		t.Errorf("not gone: %v", s.asked)
+	}
+	p = sitDown(t, s, Options{})
 	if frame := p.press("end", "p"); !strings.Contains(frame, "it has ended") {
 		t.Error(frame)
 	}
