@@ -18,7 +18,7 @@ var roomLines = map[string]int{
 	"app":              27620, // with the table of all stores, what is submitted, what a fleet remembers and what hosts see of each other, plimsoll spend, the two demos, notes that go by themselves inside of a run, and what top, stats and runs took over
 	"argocd":           19140,
 	"bench":            5_560, // with the rates of providers, loops, and a simulated fleet
-	"cmd":              6370,  // with plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules
+	"cmd":              6440,  // with a comment for each command, plimsoll spend, the demo of Argo CD, the explanation of a table, and the manual page in the place of three modules
 	"config":           10590,
 	"deploy":           310,
 	"e2e":              740,
