@@ -51,13 +51,14 @@ func (r *Run) loop() Result {
 			r.state.setPartial(message.Text)
 			continue
 		}
-		return r.completedResult(message, got, last, cut)
+		return r.finalResult(message, got, last, cut)
 	}
 }
 
-// completedResult returns the result of a query for the model's last message, and appends that to the conversation. last says that the
-// steps were used up, cut that the output limit ended the answer.
-func (r *Run) completedResult(message Message, got answer, last, cut bool) Result {
+// finalResult returns the result of a query that ends with this message of the model: completed; StepLimit if the answer was cut or the steps were
+// used up; ModelFailed if the model refused. It appends the message to the conversation unless it is empty; if that fails, the result is a failed
+// one with the answer in it. last says that the steps were used up, cut that the output limit ended the answer.
+func (r *Run) finalResult(message Message, got answer, last, cut bool) Result {
 	l := r.a.o.Limits
 	result := Result{Outcome: Completed, Answer: message.Text}
 	switch blank := strings.TrimSpace(message.Text) == ""; {

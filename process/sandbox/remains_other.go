@@ -20,7 +20,8 @@ var ErrBusy = errors.New("still in use")
 // and start time, and its descendants. It is safe to call again, and for a run that got no
 // further than announcing itself. When the command itself has ended, its descendants can't
 // be told from other processes here and are left alone; a Windows job whose supervisor
-// dies has been ended by the kernel already.
+// dies has been ended by the kernel already. The error wraps ErrBusy, and nothing is ended, if the
+// command was left running on purpose or this process is inside of the run.
 func Remove(r Remains, grace time.Duration) error {
 	if !validID(r.ID) {
 		return fmt.Errorf("remove the remains of a run: its ID is %q", r.ID)

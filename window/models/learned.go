@@ -88,8 +88,8 @@ func (x *Resolver) reload(name string) {
 	x.readLearned(name, u)
 }
 
-// readLearned reads the file of an upstream into u if it has changed since it was read last. A file that cannot be used is ignored with a
-// warning.
+// readLearned reads the file of an upstream into u if it has changed since it was read last. No file is no error. One that cannot be used is left
+// out with a warning; a damaged one is also renamed, so that learning begins anew.
 func (x *Resolver) readLearned(name string, u *upstream) {
 	path := x.path(name)
 	info, err := os.Stat(path)

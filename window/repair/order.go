@@ -301,7 +301,7 @@ func (p *pairing) placeInOrder() {
 			p.draft.InsertMessages(host, joinMessage(`{"role":"user","parts":[`, put))
 			continue
 		}
-		if p.isSameOrder(present) || len(present) == len(calls) && p.allNamed(calls) {
+		if p.areInOrder(present) || len(present) == len(calls) && p.allNamed(calls) {
 			for _, s := range present {
 				kept[s] = true
 			}
@@ -312,8 +312,8 @@ func (p *pairing) placeInOrder() {
 	p.keepOrDrop(kept)
 }
 
-// isSameOrder reports whether results stand in the order of their calls.
-func (p *pairing) isSameOrder(results []int) bool {
+// areInOrder reports whether results of one content, given in the order of their calls, also stand in that order.
+func (p *pairing) areInOrder(results []int) bool {
 	for i := 1; i < len(results); i++ {
 		if p.results[results[i]].part < p.results[results[i-1]].part {
 			return false

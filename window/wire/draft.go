@@ -108,7 +108,7 @@ func (d *Draft) part(msg, part int) *Part {
 	return &d.r.Messages[msg].Parts[part]
 }
 
-// amendment returns the changes of a message's parts, none at first.
+// amendment returns the changes of a message's parts, to add to. It is never nil: for the first change of a message an empty one is made.
 func (d *Draft) amendment(msg int) *amendment {
 	if d.messages == nil {
 		d.messages = map[int]*amendment{}

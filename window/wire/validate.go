@@ -91,8 +91,9 @@ func ValidateBedrock(body []byte) error {
 	return first(c.found)
 }
 
-// ValidateEdit returns the first rule that after breaks and before did not, which the edit is to blame for; nil if there is none. A
-// client's request that was odd before the edit, in ways its provider may well accept, does not count against the edit.
+// ValidateEdit returns the first breach of a rule in after, as an *Invalid, that before did not have: before has it if the same rule is broken by
+// the same id. It returns nil if there is none. A client's request that was odd before the edit, in ways its provider may well accept, does not
+// count against the edit.
 func ValidateEdit(d Dialect, before, after []byte) error {
 	found := inspect(d, after)
 	if len(found) == 0 {

@@ -202,7 +202,8 @@ func (d *Daemon) Now() (list []metrics.Agent) {
 	return list
 }
 
-// Close ends the agents, the last opened first, each after its tasks. A second call does nothing.
+// Close cancels the tasks of the agents and closes the agents, the last opened first. A task that has not returned when ctx ends counts as failed.
+// It returns all errors joined; a second call does nothing.
 func (d *Daemon) Close(ctx context.Context) error {
 	if d.closed {
 		return nil

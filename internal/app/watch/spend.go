@@ -64,7 +64,7 @@ func Spend(ctx context.Context, c *core.Core, o SpendOptions) ([]Spent, error) {
 	}
 	sums := sumsBy(list, o.By, price)
 	addOthers(ctx, c, o, sums, price)
-	return sorted(list, o.By, sums), nil
+	return sortSpent(list, o.By, sums), nil
 }
 
 // hostName returns the name of this host.
@@ -78,7 +78,7 @@ func hostName(c *core.Core) string {
 
 // spentBy sums what these runs have spent.
 func spentBy(list []runs.Entry, by string, price func(runs.Usage) (float64, bool)) []Spent {
-	return sorted(list, by, sumsBy(list, by, price))
+	return sortSpent(list, by, sumsBy(list, by, price))
 }
 
 // sumsBy sums what the runs of list have spent, by the values of by.
@@ -113,8 +113,9 @@ func addSpent(sums map[string]*Spent, e *runs.Entry, times int, by string, price
 	}
 }
 
-// sorted returns the sums in the order of by.
-func sorted(list []runs.Entry, by string, sums map[string]*Spent) []Spent {
+// sortSpent returns the sums as a list: with by "day" or "run" the newest first, else the most expensive first, by tokens where the costs are
+// equal. list says when the runs began.
+func sortSpent(list []runs.Entry, by string, sums map[string]*Spent) []Spent {
 	out := slices.Collect(maps.Values(sums))
 	began := map[string]time.Time{}
 	for i := range list {

@@ -80,7 +80,7 @@ func (r *reader) answerMatches(kept *spool.Result, handle, pattern string, ignor
 	return nil
 }
 
-// caseArgument returns the JSON member that makes a search case-sensitive, for a call that an answer suggests; "" if case is ignored.
+// caseArgument returns `"case_sensitive":true,`, with the comma, to put before another argument of a suggested search; "" if case is ignored.
 func caseArgument(ignoreCase bool) string {
 	if ignoreCase {
 		return ""

@@ -217,9 +217,10 @@ func (t *table) recordAnswer(s *said, sent, now int64) {
 	}
 }
 
-// recordRefusal records that the provider refused a request that was sent at the time sent: nobody is granted before the time that the
-// provider names, or, if it names none, for a pause that doubles with each refusal. limited means that the refusal was about the rate and
-// not about an overloaded provider.
+// recordRefusal records that the provider refused a request that was sent at the time sent: nobody is granted before the time that the provider
+// names, or, if it names none, for a pause that doubles with each refusal. A request that was under way when the last pause began counts for no new
+// pause. limited means that the refusal was about the rate and not about an overloaded provider; the number of requests allowed is then guessed, if
+// no limit is known.
 func (t *table) recordRefusal(s *said, r Refusal, limited bool, sent, now int64) {
 	t.update(s, sent, now)
 	if b := &t.buckets[Requests]; limited && (!b.known() || b.guessed > 0) && !t.buckets[Tokens].known() && !t.buckets[Input].known() {

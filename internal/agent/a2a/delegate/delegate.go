@@ -113,8 +113,9 @@ type waiting struct {
 	tool string
 }
 
-// beginCall returns the context id of a session's conversation and the waiting task that its next message answers. It takes that task off the
-// list: the one named, or if named is "", one of the same tool, else any. For an unknown session it returns "" and named.
+// beginCall returns the context id of a session's conversation, "" for an unknown session, and the task that its next message answers: named or, if
+// that is "", a waiting one, preferably of the same tool; "" if none waits. A waiting task is taken off the list, and a named one that is not on
+// the list comes back as it is.
 func (a *Agent) beginCall(key any, tool string, named sdk.TaskID) (contextID string, task sdk.TaskID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

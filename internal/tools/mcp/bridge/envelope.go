@@ -211,8 +211,8 @@ func (r *editedRest) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// kindOf returns the kind of a message. Only the beginning of a large one is known: if that does not show the kind, the message counts as a
-// response, because only responses get large.
+// kindOf returns the kind of a message; Invalid for a whole one that cannot be read. Of a large one only the beginning is known: with a method it
+// counts as a request if its id stands there and as a notification otherwise; without a method as a response, because only responses get large.
 func kindOf(f *transport.Frame) jsonrpc.Kind {
 	if f.Whole() {
 		head, err := jsonrpc.Scan(f.Head)

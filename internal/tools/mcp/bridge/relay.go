@@ -262,12 +262,13 @@ func (n *subscriptionRelay) reopenIfBroken(s *stream, ctx context.Context) {
 	}
 	n.mu.Unlock()
 	if broke {
-		n.retryAfter(pause)
+		n.scheduleRetry(pause)
 	}
 }
 
-// retryAfter opens the subscription again after a pause, and tries again with growing pauses if that fails.
-func (n *subscriptionRelay) retryAfter(pause time.Duration) {
+// scheduleRetry returns at once. After a pause it opens the subscription again in the background, with growing pauses until that succeeds or the
+// listener is closed.
+func (n *subscriptionRelay) scheduleRetry(pause time.Duration) {
 	time.AfterFunc(pause, func() {
 		if n.l.ctx.Err() != nil {
 			return
@@ -279,6 +280,6 @@ func (n *subscriptionRelay) retryAfter(pause time.Duration) {
 		n.pause = min(maxPause, 2*max(pause, firstPause))
 		pause := n.pause
 		n.mu.Unlock()
-		n.retryAfter(pause)
+		n.scheduleRetry(pause)
 	})
 }

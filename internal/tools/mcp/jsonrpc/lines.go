@@ -49,7 +49,7 @@ func NewLineReader(src io.Reader, maxHead int) *LineReader {
 // gives what follows, and io.EOF at the line's end. Both are valid until the next call,
 // which skips what was not read of rest.
 //
-// The end of the stream is io.EOF. A last line without its newline is whole when it is
+// The end of the stream is io.EOF. A last line without its newline is whole when it fits into the head and is
 // one JSON value; else its rest gives io.ErrUnexpectedEOF, or the error of the stream,
 // where the bytes end.
 func (l *LineReader) Next() (head []byte, rest io.Reader, err error) {
@@ -90,7 +90,8 @@ func (l *LineReader) nextLine() ([]byte, io.Reader, error) {
 	}
 }
 
-// lastLine returns the line after the last newline. If it is not a whole JSON value, it is returned with a rest that fails.
+// lastLine returns what follows the last newline when the stream has ended; if that is nothing, the error of the stream. Unless the stream ended
+// with io.EOF after one whole JSON value, or white space, that fits into the head, the rest is a reader that fails at the end of the bytes.
 func (l *LineReader) lastLine() ([]byte, io.Reader, error) {
 	line := l.buf[l.r:l.w]
 	if len(line) == 0 {
