@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Split splits as a POSIX shell does, without expanding anything; operators and # are letters like any other, and a backslash never joins two lines.
+// Split splits as a POSIX shell does, without expanding anything; operators and # are letters like any other. A backslash before a line feed joins two lines.
 // The error names what is not closed.
 func Split(text string) ([]string, error) {
 	var words []string
@@ -37,7 +37,9 @@ func Split(text string) ([]string, error) {
 					break
 				}
 				if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`\n", text[i+1]) >= 0 {
-					i++
+					if i++; text[i] == '\n' {
+						continue
+					}
 				}
 				word.WriteByte(text[i])
 			}
@@ -45,8 +47,10 @@ func Split(text string) ([]string, error) {
 			if i++; i == len(text) {
 				return nil, errors.New(`it ends with a \`)
 			}
-			word.WriteByte(text[i])
-			in = true
+			if text[i] != '\n' {
+				word.WriteByte(text[i])
+				in = true
+			}
 		default:
 			word.WriteByte(c)
 			in = true

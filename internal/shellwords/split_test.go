@@ -11,12 +11,13 @@ import (
 
 func TestSplit(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                               nil,
-		" \t\n":                          nil,
-		"npx -y  server":                 {"npx", "-y", "server"},
-		`a 'b "c' "d 'e" f\ g`:           {"a", `b "c`, "d 'e", "f g"},
-		`"$HOME; \"x\"" ` + "`id` | b>c": {`$HOME; "x"`, "`id`", "|", "b>c"},
-		`'' ""`:                          {"", ""},
+		"":                                  nil,
+		" \t\n":                             nil,
+		"npx -y  server":                    {"npx", "-y", "server"},
+		`a 'b "c' "d 'e" f\ g`:              {"a", `b "c`, "d 'e", "f g"},
+		`"$HOME; \"x\"" ` + "`id` | b>c":    {`$HOME; "x"`, "`id`", "|", "b>c"},
+		`'' ""`:                             {"", ""},
+		"a \\\n b\\\nc \"d\\\ne\" 'f\\\ng'": {"a", "bc", "de", "f\\\ng"},
 	} {
 		got, err := shellwords.Split(text)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
