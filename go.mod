@@ -2,6 +2,13 @@ module github.com/plimsoll/plimsoll
 
 go 1.26.0
 
+// What npm and the gate put there is no package of ours, and comes and goes while packages are listed.
+ignore (
+	./e2e/mcp/node_modules
+	./e2e/node_modules
+	./out
+)
+
 require (
 	charm.land/bubbletea/v2 v2.1.1
 	github.com/a2aproject/a2a-go/v2 v2.3.1

@@ -165,7 +165,11 @@ func TestAgentsChangeOnlyTheirOwn(t *testing.T) {
 	if got := search(t, own, memtools.SearchArguments{Query: "daily"}); !strings.Contains(got, "Another credential") || strings.Contains(got, "Another project") {
 		t.Error(got)
 	}
-	if got := search(t, set.WithScope("abcd"), memtools.SearchArguments{Query: "daily"}); !strings.Contains(got, "Another credential") {
+	scoped, err := memtools.New(memtools.Options{Store: store, Namespace: project, Scope: "abcd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := search(t, scoped, memtools.SearchArguments{Query: "daily"}); !strings.Contains(got, "Another credential") {
 		t.Error(got)
 	}
 }

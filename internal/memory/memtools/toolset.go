@@ -67,13 +67,6 @@ func New(o Options) (*Toolset, error) {
 	return &Toolset{o: o}, nil
 }
 
-// WithScope returns the same tools for another scope, that is for another credential.
-func (t *Toolset) WithScope(scope string) *Toolset {
-	o := t.o
-	o.Scope = scope
-	return &Toolset{o: o}
-}
-
 // What a model is told of the tools.
 const (
 	instructions = `The memory of this machine's user and of the agents in this project: what was said in earlier conversations, also what was cut from this one, and what was noted down.
