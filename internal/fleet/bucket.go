@@ -373,7 +373,7 @@ func (b *Bucket) Watch(ctx context.Context, pattern string, see func(e Entry, re
 	}
 }
 
-// probe asks for a key that nobody writes: an answer is all that counts.
+// probe asks for a key that nobody writes. It returns nil if the server answers that there is none, else the error: ErrAway or a refusal.
 func (b *Bucket) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()

@@ -33,7 +33,7 @@ func (a *Agent) Word(argv, via []string) (at int, ok bool) {
 	return w.word()
 }
 
-// stem returns the last element of a path, without a version after @ and without the extension of a script.
+// stem returns the last element of a path, without a version after @ and without the extensions .js, .mjs, .cjs, .py, .exe and .cmd.
 func stem(arg string) string {
 	name := arg[strings.LastIndexAny(arg, `/\`)+1:]
 	if i := strings.LastIndexByte(name, '@'); i > 0 {

@@ -79,7 +79,7 @@ type ended struct {
 	today Used   // by the runs of that day
 }
 
-// publishSpent tells the fleet what this host spent on each of the last maxBack days on which a run has ended since the last call. The file "spent"
+// publishSpent tells the fleet what the runs that began on each of the last maxBack days have spent, if one has ended since the last call. The file "spent"
 // holds the last day that is published in full: what could not be published while the fleet was away follows later.
 func (a *announcer) publishSpent(ctx context.Context, now time.Time) error {
 	file := filepath.Join(a.State, "fleet", "spent")

@@ -123,7 +123,7 @@ func isKimi(model string) bool {
 // with it.
 const noPrefillMajor, noPrefillMinor = 4, 6
 
-// acceptsPrefill reports whether a model accepts a last message of its own and continues it.
+// acceptsPrefill reports whether a model accepts a last message of its own and continues it; true for a model that is not known.
 func acceptsPrefill(d *wire.Rules, family tokens.Family, model string) bool {
 	switch family {
 	case tokens.FamilyClaude, tokens.FamilyClaude47:

@@ -206,7 +206,7 @@ func (l *Live) readLedger(ctx context.Context) ([]admission.Holder, error) {
 	return list, nil
 }
 
-// readHost sets the memory and the pressure of this host in h. If they cannot be read, h.Unread says so.
+// readHost sets the memory and the pressure of this host in h. If the memory cannot be read, h.Unread says so and neither is set.
 func (l *Live) readHost(h *Host) {
 	reading, err := headroom.Read(headroom.Source{})
 	if err != nil {
