@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,33 +216,46 @@ func findOrphans(ctx context.Context, ledger *admission.Ledger) ([]sandbox.Orpha
 	return list, errors.Join(err, failed)
 }
 
-// temporaryAge is the least age of a half-written file that is removed: a write takes milliseconds.
-const temporaryAge = 10 * time.Minute
+// The least ages of what is removed: a write takes milliseconds, and a demo less than a minute.
+const (
+	temporaryAge = 10 * time.Minute
+	demoAge      = time.Hour
+)
 
-// removeTemporaries removes files of the history that a killed writer left half-written, once they are as old as temporaryAge. With DryRun it only
-// lists them.
+// removeTemporaries removes files of the history that a killed writer left half-written.
 func (c *Collection) removeTemporaries(a *core.Core) error {
 	dir, err := a.Dirs.State()
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(globQuote(dir), "history", "*.tmp-*"))
+	return c.removeOld(filepath.Join(globQuote(dir), "history", "*.tmp-*"), temporaryAge, "half-written", fs.FileMode.IsRegular)
+}
+
+// removeDemos removes directories of demos that were killed.
+func (c *Collection) removeDemos() error {
+	return c.removeOld(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"), demoAge, "of a demo that was killed", fs.FileMode.IsDir)
+}
+
+// removeOld removes the files of this user that match a pattern and are of a kind, when they have not changed for an age. Others may have theirs in
+// the same directory.
+func (c *Collection) removeOld(pattern string, age time.Duration, what string, isKind func(fs.FileMode) bool) error {
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		info, err := os.Lstat(file)
-		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < temporaryAge {
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil || !isKind(info.Mode()) || !statefile.IsOwn(info) || time.Since(info.ModTime()) < age {
 			continue
 		}
-		what := "half-written, " + info.ModTime().Format(time.RFC3339)
+		what := what + ", " + info.ModTime().Format(time.RFC3339)
 		if !c.DryRun {
-			if err := os.Remove(file); err != nil {
-				c.addKept("file", file, what, err.Error())
+			if err := os.RemoveAll(path); err != nil {
+				c.addKept("file", path, what, err.Error())
 				continue
 			}
 		}
-		c.addRemoved("file", file, what)
+		c.addRemoved("file", path, what)
 	}
 	return nil
 }
@@ -284,33 +298,6 @@ func (c *Collection) compactMemory(ctx context.Context, a *core.Core) error {
 	return errors.Join(err, m.Close())
 }
 
-// demoAge is the least age of a demo's directory that is removed; a demo lasts less than a minute.
-const demoAge = time.Hour
-
-// removeDemos removes directories of demos that were killed, once they are as old as demoAge; with DryRun it only lists them. It looks only at
-// this user's own, since TMPDIR belongs to all.
-func (c *Collection) removeDemos() error {
-	dirs, err := filepath.Glob(filepath.Join(globQuote(os.TempDir()), demo.Prefix+"*"))
-	if err != nil {
-		return err
-	}
-	for _, dir := range dirs {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !statefile.IsOwn(info) || time.Since(info.ModTime()) < demoAge {
-			continue
-		}
-		what := "of a demo that was killed, " + info.ModTime().Format(time.RFC3339)
-		if !c.DryRun {
-			if err := os.RemoveAll(dir); err != nil {
-				c.addKept("file", dir, what, err.Error())
-				continue
-			}
-		}
-		c.addRemoved("file", dir, what)
-	}
-	return nil
-}
-
 // globQuote keeps the characters of a path from being read as a pattern.
 func globQuote(path string) string {
 	if os.PathSeparator == '\\' { // no escapes there
@@ -326,7 +313,8 @@ func (c *Collection) empty(a *core.Core, kind string, s stores.Store) (err error
 	if err = errors.Join(stateErr, cacheErr); err != nil {
 		return err
 	}
-	for _, dir := range s.Dirs(state, cache) {
+	dirs, err := s.Dirs(state, cache)
+	for _, dir := range dirs {
 		items, oneErr := s.Empty(dir, c.DryRun)
 		for _, i := range items {
 			if i.Kept != "" {

@@ -106,24 +106,43 @@ func Unknown(state, cache string) (names []string) {
 	return names
 }
 
-// Dirs returns the folders of a store that there are, none where nothing was ever kept. cache may be "".
-func (s Store) Dirs(state, cache string) []string {
+// Dirs returns the folders of a store that there are, none where nothing was ever kept. cache may be "". It is an error if one cannot be looked
+// at: what is in it is not known.
+func (s Store) Dirs(state, cache string) (dirs []string, err error) {
 	base := state
 	if s.Cached {
 		base = cache
 	}
 	if base == "" {
-		return nil
+		return nil, nil
 	}
-	root := os.DirFS(base)
-	var dirs []string
-	names, _ := fs.Glob(root, s.Folder) // only a bad pattern is an error
-	for _, name := range names {
-		if info, err := fs.Stat(root, name); err == nil && info.IsDir() {
-			dirs = append(dirs, filepath.Join(base, filepath.FromSlash(name)))
+	dirs = []string{base}
+	for part := range strings.SplitSeq(s.Folder, "/") {
+		var below []string
+		for _, dir := range dirs {
+			names := []string{part}
+			if part == "*" {
+				entries, readErr := os.ReadDir(dir)
+				names = names[:0]
+				for _, e := range entries {
+					names = append(names, e.Name())
+				}
+				err = errors.Join(err, readErr)
+			}
+			for _, name := range names {
+				path := filepath.Join(dir, name)
+				info, statErr := os.Stat(path)
+				switch {
+				case statErr == nil && info.IsDir():
+					below = append(below, path)
+				case statErr != nil && !errors.Is(statErr, fs.ErrNotExist):
+					err = errors.Join(err, statErr)
+				}
+			}
 		}
+		dirs = below
 	}
-	return dirs
+	return dirs, err
 }
 
 // Elsewhere returns the stores that may hold words of a record of the memory, for its options. cache may be "": there are no results then.
@@ -133,7 +152,8 @@ func Elsewhere(state, cache string) (all []memory.Elsewhere) {
 			continue
 		}
 		all = append(all, memory.Elsewhere{Name: s.Name, Forget: func(ctx context.Context, match memory.Match, dry bool) (places []memory.Place, err error) {
-			for _, dir := range s.Dirs(state, cache) {
+			dirs, err := s.Dirs(state, cache)
+			for _, dir := range dirs {
 				some, oneErr := s.Forget(ctx, dir, match, dry)
 				places, err = append(places, some...), errors.Join(err, oneErr)
 			}
@@ -161,7 +181,8 @@ func Sizes(ctx context.Context, state, cache string) (sizes []Size) {
 	known := map[string]bool{}
 	for _, s := range All {
 		size := Size{Name: s.Name, Bound: s.Bound}
-		for _, dir := range s.Dirs(state, cache) {
+		dirs, _ := s.Dirs(state, cache)
+		for _, dir := range dirs {
 			known[dir] = true
 			size.add(ctx, dir, nil)
 		}

@@ -121,6 +121,23 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestAStoreThatCannotBeLookedAtForgetsNothing: it is an error, since what is in it is not known.
+func TestAStoreThatCannotBeLookedAtForgetsNothing(t *testing.T) {
+	state := t.TempDir()
+	if err := os.Symlink("runs", filepath.Join(state, "runs")); err != nil { // leads to itself
+		t.Skip("no links here: ", err)
+	}
+	failed := 0
+	for _, e := range Elsewhere(state, "") {
+		if _, err := e.Forget(t.Context(), memory.Match{Texts: []string{"words"}}, false); err != nil {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d of the stores say that they could not be looked at, want one", failed)
+	}
+}
+
 // TestTheGuideHasEveryStore: the table of what Plimsoll takes of a disk has a row for each store and tells its bound.
 func TestTheGuideHasEveryStore(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "security.md"))

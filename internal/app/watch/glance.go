@@ -100,7 +100,7 @@ func Look(o GlanceOptions) (Glance, error) {
 			s.setRun(g)
 		case s.Inside: // runs are not kept, or its file is not there yet
 			s.ID, s.State = id, runs.Running
-			s.claimed(claims)
+			s.setFromClaim(claims)
 		case o.Run != "":
 			return Glance{}, err
 		}
@@ -148,8 +148,8 @@ func newestClaim(dir, project string) string {
 	return newest.ID
 }
 
-// claimed fills in what the claim of the run with this ID tells: its tool, project and start. Without one it does nothing.
-func (s *Glance) claimed(dir string) {
+// setFromClaim fills in what the claim of the run with this ID tells: its tool, project and start. Without one it does nothing.
+func (s *Glance) setFromClaim(dir string) {
 	for _, h := range admission.Peek(dir) {
 		if h.ID == s.ID {
 			s.Tool, s.Project, s.Started = h.Tool, h.Project, h.Since
