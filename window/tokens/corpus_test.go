@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -25,9 +24,7 @@ type sample struct {
 // sources returns about max bytes of Go files of the standard library.
 func sources(t testing.TB, max int) []byte {
 	t.Helper()
-	cmd := exec.Command("go", "env", "GOROOT")
-	cmd.Env = append(os.Environ(), "GOFLAGS=") // with -json in it, as under the gate, it prints JSON
-	root, err := cmd.Output()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Skipf("no Go sources to count: %v", err)
 	}

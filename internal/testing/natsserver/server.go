@@ -36,21 +36,25 @@ type Server struct {
 }
 
 var program = sync.OnceValues(func() (string, error) {
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/plimsoll/plimsoll").Output()
+	root, err := goSays("", "list", "-m", "-f", "{{.Dir}}", "github.com/plimsoll/plimsoll")
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "tool", "-n", "nats-server")
-	cmd.Dir = filepath.Join(strings.TrimSpace(string(root)), "e2e", "nats")
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
+	return goSays(filepath.Join(root, "e2e", "nats"), "tool", "-n", "nats-server")
+})
+
+// goSays returns what the command go prints in dir, without the GOFLAGS that these tests were started with.
+func goSays(dir string, args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
 	said := &bytes.Buffer{}
 	cmd.Stderr = said
-	path, err := cmd.Output()
+	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, said)
+		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, said)
 	}
-	return strings.TrimSpace(string(path)), nil
-})
+	return strings.TrimSpace(string(out)), nil
+}
 
 // Program returns the path of nats-server, which it builds the first time. If that fails the test is skipped; in CI it fails.
 func Program(t testing.TB) string {
