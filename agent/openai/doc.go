@@ -17,7 +17,8 @@
 // same each time, so that caches hold. To OpenAI a hash of the session goes as
 // prompt_cache_key. Thoughts (reasoning_content, reasoning, reasoning_details) and the
 // signatures of calls (extra_content) go back to the model they came from, with the calls
-// they led to: DeepSeek, Kimi and Gemini refuse a history without them. They are in
+// they led to: DeepSeek, Kimi and Gemini refuse a history without them, and to the first two
+// a space goes where another model, or no reasoning, led to a message. They are in
 // Message.Opaque until then. OpenAI and most others give none.
 //
 // What is understood: streams and whole answers; calls in pieces, several at once, without

@@ -176,16 +176,17 @@ func TestStrictHistory(t *testing.T) {
 
 func TestThoughtsThatMustGoBack(t *testing.T) {
 	t.Parallel()
-	for provider, want := range map[string][2]any{
-		"kimi":     {"think", ""},
-		"deepseek": {"think", ""},
-		"glm":      {"think", nil},
-		"openai":   {nil, nil},
-		"groq":     {nil, nil},
+	for provider, want := range map[string][4]any{
+		"kimi":     {"think", " ", " ", " "},
+		"deepseek": {"think", " ", " ", " "},
+		"glm":      {"think", nil, nil, nil},
+		"openai":   {nil, nil, nil, nil},
+		"groq":     {nil, nil, nil, nil},
 	} {
 		p := scripted.New(scripted.Options{Script: scripted.Replies(
 			scripted.Reply{Thinking: "think", Calls: []scripted.Call{{Tool: "now"}}},
-			scripted.Reply{Text: "done"},
+			scripted.Reply{Thinking: "so", Text: "done"},
+			scripted.Reply{Thinking: "so", Text: "done"},
 		)})
 		server := httptest.NewServer(p)
 		m := model(t, openai.Options{BaseURL: server.URL, Provider: provider})
@@ -198,14 +199,22 @@ func TestThoughtsThatMustGoBack(t *testing.T) {
 		r.Messages = append(r.Messages, one.Message, agent.Message{Role: agent.RoleTool, CallID: one.Message.Calls[0].ID, Text: "12:00"},
 			agent.Message{Role: agent.RoleAssistant, Calls: []agent.Call{{ID: "b", Name: "now", Arguments: "{}"}}},
 			agent.Message{Role: agent.RoleTool, CallID: "b", Text: "12:01"})
+		if one, err = m.Generate(t.Context(), r, adapters.Ignore); err != nil {
+			t.Fatal(err)
+		}
+		r.Messages = append(r.Messages, one.Message, agent.Message{Role: agent.RoleUser, Text: "b"}, agent.Message{Role: agent.RoleAssistant, Text: "another model's"}, agent.Message{Role: agent.RoleUser, Text: "c"})
 		if _, err := m.Generate(t.Context(), r, adapters.Ignore); err != nil {
 			t.Fatal(err)
 		}
 		var sent struct{ Messages []map[string]any }
-		if err := json.Unmarshal(p.Requests()[1].Body, &sent); err != nil {
+		if err := json.Unmarshal(p.Requests()[2].Body, &sent); err != nil {
 			t.Fatal(err)
 		}
-		if got := [2]any{sent.Messages[1]["reasoning_content"], sent.Messages[3]["reasoning_content"]}; got != want {
+		var got [4]any
+		for i, message := range []int{1, 3, 5, 7} {
+			got[i] = sent.Messages[message]["reasoning_content"]
+		}
+		if got != want {
 			t.Errorf("%s: got back %v, want %v", provider, got, want)
 		}
 		server.Close()

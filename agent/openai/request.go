@@ -132,8 +132,8 @@ func (m *Model) messages(r *agent.Request, names *modelapi.Names) []message {
 	return list
 }
 
-// assistantMessage returns a message of the model with its calls. If it has calls, the reasoning in kept goes back in the member that it
-// came in; kept may be nil.
+// assistantMessage returns a message of the model with its calls. The reasoning in kept goes back in the member that it came in; kept may be
+// nil.
 func (m *Model) assistantMessage(one agent.Message, kept *opaque, names *modelapi.Names) message {
 	a := message{Role: "assistant", Content: one.Text}
 	for _, c := range one.Calls {
@@ -142,7 +142,7 @@ func (m *Model) assistantMessage(one agent.Message, kept *opaque, names *modelap
 			Function: requestFunction{Name: names.Out(c.Name), Arguments: string(modelapi.Object(c.Arguments))},
 		})
 	}
-	if kept == nil || len(one.Calls) == 0 {
+	if kept == nil {
 		return a
 	}
 	switch {
@@ -208,31 +208,32 @@ func (m *Model) thoughts() bool {
 	return false
 }
 
-// keptReasoning returns, by the index of the message, the reasoning that this model left in its messages with calls. Where a provider
-// refuses calls without reasoning (DeepSeek, Kimi), calls that have none get an empty one, if another message shows that the model reasons.
+// needsReasoning reports whether the provider refuses a history without reasoning: DeepSeek that of every message of a turn with calls, its
+// last one too (api-docs.deepseek.com, thinking_mode; hermes-agent#15228), and Kimi that of calls.
+func (m *Model) needsReasoning() bool { return m.o.Provider == "deepseek" || m.o.Provider == "kimi" }
+
+// noReasoning takes the place of reasoning that is not there: DeepSeek V4 Pro takes "" for a member that was left out (hermes-agent#17341).
+const noReasoning = " "
+
+// keptReasoning returns, by the index of the message, the reasoning that this model left in its messages with calls. Where the provider needs
+// reasoning, all other messages of the model, or of another one, get [noReasoning].
 func (m *Model) keptReasoning(list []agent.Message) map[int]*opaque {
-	kept := map[int]*opaque{}
-	thinks := false
+	kept, needed := map[int]*opaque{}, m.needsReasoning()
 	for i, one := range list {
-		if one.Role != agent.RoleAssistant || len(one.Calls) == 0 || len(one.Opaque) == 0 {
+		if one.Role != agent.RoleAssistant || len(one.Calls) == 0 && !needed {
 			continue
 		}
 		var o opaque
-		if json.Unmarshal(one.Opaque, &o) != nil || o.Model != m.o.Model {
-			continue // another adapter's, or another model's
+		if len(one.Opaque) == 0 || json.Unmarshal(one.Opaque, &o) != nil || o.Model != m.o.Model {
+			o = opaque{} // none, another adapter's, or another model's
 		}
 		if !m.thoughts() {
 			o.Member, o.Reasoning, o.Details = "", "", nil
 		}
-		thinks = thinks || o.Member == reasoningContent
-		kept[i] = &o
-	}
-	if thinks && (m.o.Provider == "deepseek" || m.o.Provider == "kimi") {
-		for i, one := range list {
-			if one.Role == agent.RoleAssistant && len(one.Calls) > 0 && (kept[i] == nil || kept[i].Member == "") {
-				kept[i] = &opaque{Member: reasoningContent}
-			}
+		if needed && len(o.Details) == 0 && (o.Member == "" || o.Reasoning == "") {
+			o.Member, o.Reasoning = reasoningContent, noReasoning
 		}
+		kept[i] = &o
 	}
 	return kept
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 )
 
 // chat checks a Chat Completions body: every call of an assistant message is answered by one tool message, and nothing but those stands
@@ -202,6 +204,7 @@ var chatRules = &Rules{
 	PrefixFlag: "prefix", // Mistral's way to say that a last message of the model's is meant
 	NameBytes:  64,
 
+	BlankReasoning: blankMember,
 	Bound: func(*Request) func(*Message, *Part) bool {
 		return func(m *Message, _ *Part) bool { return m.hasSealed() }
 	},
@@ -225,6 +228,22 @@ var chatRules = &Rules{
 	textType: plainTextType, textMessage: contentMessage, textElement: plainText, resultElement: toolMessage,
 	takesText: anyText, putResult: contentResult, isCall: isCallElement,
 	pulse: pulseRules{reasons: saysReasoning},
+}
+
+// blankMember gives a message a reasoning_content: what it has as reasoning under another name, else a space. DeepSeek V4 Pro takes "" for
+// none (hermes-agent#17341), and wants it in answers without calls too (hermes-agent#15228).
+func blankMember(d *Draft, msg int) bool {
+	span := d.r.Messages[msg].Span
+	raw := d.r.Raw(span)
+	if words, _ := rawjson.Text(raw, "reasoning_content"); words != "" {
+		return false
+	}
+	with := []byte(`" "`)
+	if words, _ := rawjson.Text(raw, "reasoning"); words != "" {
+		with = rawjson.Get(raw, "reasoning").Of(raw)
+	}
+	d.SetMember(span, "reasoning_content", with)
+	return true
 }
 
 // toolMessage appends the message with the result of a call.

@@ -92,6 +92,9 @@ type Rules struct {
 	SignedThinking bool
 	// Unsigned is the literal to put in place of a lost signature of a call, which the provider accepts; "" where there is none.
 	Unsigned string
+	// BlankReasoning adds reasoning of one space to a message of the model that has none, as models want it that refuse their own calls
+	// without the reasoning that led to them, and reports whether it did. It is nil in a dialect without such a model.
+	BlankReasoning func(d *Draft, msg int) bool
 	// Bound returns, for a request, a function that reports whether a part of reasoning becomes invalid when what stands before it changes.
 	Bound func(*Request) func(*Message, *Part) bool
 

@@ -26,6 +26,7 @@ var messagesRules = &Rules{
 	Images:    ImageSource,
 
 	SignedThinking: true,
+	BlankReasoning: blankThinking,
 	Bound:          func(*Request) func(*Message, *Part) bool { return func(*Message, *Part) bool { return true } },
 	SystemBetween:  true, Replaces: true,
 
@@ -77,6 +78,22 @@ func resultBlock(out []byte, call Part, text string, failed bool) []byte {
 		out = append(out, `,"is_error":true`...)
 	}
 	return append(out, '}')
+}
+
+// blankThinking adds a thinking block of one space to a message with calls. Nobody checks the signature of models that are not Claude
+// (claude-code-router#1639), and a message without calls needs none (qwen-code#3788).
+func blankThinking(d *Draft, msg int) bool {
+	called := false
+	for _, p := range d.r.Messages[msg].Parts {
+		if p.Kind == Reasoning {
+			return false
+		}
+		called = called || p.Kind == Call
+	}
+	if called {
+		d.InsertPart(msg, 0, []byte(`{"type":"thinking","thinking":" ","signature":""}`))
+	}
+	return called
 }
 
 // countMessages returns the path and the body of a count_tokens request.

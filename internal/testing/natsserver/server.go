@@ -8,7 +8,7 @@
 package natsserver
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -47,13 +47,11 @@ var program = sync.OnceValues(func() (string, error) {
 func goSays(dir string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
-	said := &bytes.Buffer{}
-	cmd.Stderr = said
 	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, said)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("go %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out)), err
 }
 
 // Program returns the path of nats-server, which it builds the first time. If that fails the test is skipped; in CI it fails.

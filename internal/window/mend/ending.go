@@ -106,6 +106,21 @@ func (m *mending) mendThinking() {
 	m.addAction(Budgeted, -1, "", 0)
 }
 
+// addReasoning adds a space as reasoning to the model's messages that lost theirs, if the model has reasoning that nobody signs.
+func (m *mending) addReasoning() {
+	add := m.rules.dialect.BlankReasoning
+	if add == nil || m.rules.claude {
+		return
+	}
+	d := m.r.Draft()
+	for i := m.from; i < len(m.r.Messages); i++ {
+		if m.r.Messages[i].Role == wire.RoleAssistant && add(d, i) {
+			m.d = d
+			m.addAction(Reasoned, i, "", 0)
+		}
+	}
+}
+
 // mayInterleave reports whether thinking may stand between calls: then its budget is that of a whole turn, and may be over
 // max_tokens (platform.claude.com "extended-thinking", 2026-11).
 func (m *mending) mayInterleave() bool {

@@ -75,6 +75,12 @@ var learned = []lesson{
 	{"must be in json format", objects},         // Qwen: "The "function.arguments" parameter of the code model must be in JSON format."
 	{"tool call arguments as json", objects},    // llama.cpp: "Failed to parse tool call arguments as JSON"
 
+	// Models that think want the reasoning of each call back (docs of DeepSeek and Kimi). Clients that do not know the member drop it.
+	{"reasoning_content is missing", needReasoning},             // Kimi: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"
+	{"must include reasoning_content", needReasoning},           // hermes-agent#16388
+	{"missing reasoning_content", needReasoning},                //
+	{"in the thinking mode must be passed back", needReasoning}, // DeepSeek: "The `reasoning_content` in …", in Messages "The `content[].thinking` in …" (qwen-code#3786)
+
 	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"extra inputs are not permitted", learnField},
@@ -128,6 +134,9 @@ func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }
 
 // objects learns that arguments of calls have to be JSON objects.
 func objects(o *Options, _ string) bool { return !set(&o.Objects) }
+
+// needReasoning learns that the model's messages need reasoning.
+func needReasoning(o *Options, _ string) bool { return !set(&o.NeedReasoning) }
 
 // set sets a flag to true and returns its former value.
 func set(flag *bool) (was bool) {

@@ -52,6 +52,9 @@ type Options struct {
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
 	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
+	// NeedReasoning means that the model's messages need reasoning, which the client has dropped: a space stands for it. The models that ask
+	// for it have none that is signed.
+	NeedReasoning bool
 }
 
 // Place names the part of a message that a refusal says is at fault; both are counted from 0.
@@ -74,6 +77,7 @@ const (
 	Replaced  = "replaced"  // half of a surrogate pair became U+FFFD
 	Unfielded = "unfielded" // a member that the provider does not know went
 	Declared  = "declared"  // the tools of earlier calls are declared
+	Reasoned  = "reasoned"  // a message of the model got a space for its reasoning
 	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
 )
@@ -104,6 +108,11 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 		o.Model = r.Model
 	}
 	next, actions, err := mendWith((*mending).mendRaw, r, o)
+	if err == nil && o.NeedReasoning {
+		var more []Action
+		next, more, err = mendWith((*mending).addReasoning, next, o)
+		actions = append(actions, more...)
+	}
 	if err == nil {
 		var more []Action
 		next, more, err = mendOnce(next, o)

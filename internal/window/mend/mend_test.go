@@ -2,6 +2,7 @@ package mend_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -228,6 +229,56 @@ func TestChatAndResponses(t *testing.T) {
 				t.Errorf("%s\ngave %s\nwant %s\nby %q, want %q", c.before, next.Body, c.after, kinds(actions), c.kinds)
 			}
 		})
+	}
+}
+
+// Reasoning that nobody signs stays as it came, and what a model asks for and the client has dropped is filled in.
+func TestReasoningWithoutSignature(t *testing.T) {
+	thinking := strings.NewReplacer("claude-opus-4-8", "deepseek-v4-pro", `"messages"`, `"thinking":{"type":"enabled","budget_tokens":32000},"messages"`).Replace
+	call := func(more string) string {
+		return `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]` + more + `}`
+	}
+	result := `{"role":"tool","tool_call_id":"c1","content":"x"}`
+	blank := `"reasoning_content":" "`
+	use := `{"type":"tool_use","id":"t1","name":"sh","input":{}}`
+	turn := func(blocks string) string {
+		return messages(hello, `{"role":"assistant","content":[`+blocks+`]}`, returned(`"x"`), said, then)
+	}
+	for name, body := range map[string]string{
+		"none":               thinking(turn(use)),
+		"without":            thinking(turn(`{"type":"thinking","thinking":"x"},` + use)),
+		"an empty signature": thinking(turn(`{"type":"thinking","thinking":"","signature":""},` + use)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if next, actions := fix(t, wire.Messages, body, mend.Options{Provider: "deepseek"}); len(actions) > 0 {
+				t.Errorf("%v: %s", actions, next.Body)
+			}
+		})
+	}
+	for _, c := range []struct {
+		name          string
+		d             wire.Dialect
+		before, after string // after is "" for what stays
+	}{
+		{"none", wire.Chat, chat("kimi-k3", hello, call(""), result, said, then), chat("kimi-k3", hello, call(","+blank), result, strings.TrimSuffix(said, "}")+","+blank+"}", then)},
+		{"null, and an empty one", wire.Chat, chat("kimi-k3", hello, call(`,"reasoning_content":null`), result, call(`,"reasoning_content":""`), result), chat("kimi-k3", hello, call(","+blank), result, call(","+blank), result)},
+		{"under another name", wire.Chat, chat("kimi-k3", hello, call(`,"reasoning":"so"`), result), chat("kimi-k3", hello, call(`,"reasoning":"so","reasoning_content":"so"`), result)},
+		{"some", wire.Chat, chat("kimi-k3", hello, call(`,"reasoning_content":"so"`), result), ""},
+		{"in Messages", wire.Messages, thinking(turn(use)), thinking(turn(`{"type":"thinking","thinking":" ","signature":""},` + use))},
+		{"some, in Messages", wire.Messages, thinking(turn(`{"type":"thinking","thinking":""},` + use)), ""},
+		{"a Claude", wire.Messages, turn(use), ""},
+		{"a dialect without such models", wire.Responses, input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), ""},
+	} {
+		t.Run("asked for: "+c.name, func(t *testing.T) {
+			next, actions := fix(t, c.d, c.before, mend.Options{NeedReasoning: true})
+			if want := cmp.Or(c.after, c.before); string(next.Body) != want {
+				t.Errorf("%v\ngave %s\nwant %s", actions, next.Body, want)
+			}
+		})
+	}
+	body := chat("kimi-k3", hello, call(""), result, call(""), result)
+	if next, _ := fix(t, wire.Chat, body, mend.Options{NeedReasoning: true, From: 3}); strings.Count(string(next.Body), blank) != 1 {
+		t.Errorf("a message that was sent before has changed: %s", next.Body)
 	}
 }
 

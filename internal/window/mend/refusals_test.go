@@ -266,6 +266,10 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		`"" as the arguments of a call, for OpenAI's models`: {
 			body: chat("gpt-5.1", hello, strings.Replace(call, `"{}"`, `""`, 1), `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Wrapped,
 		},
+		"calls without the reasoning that led to them": {
+			body: chat("deepseek-v4-pro", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Reasoned,
+		},
+		"the same, in Messages":              {body: strings.ReplaceAll(messages(hello, using, returned(`"x"`)), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Reasoned},
 		"an id of a call, for Mistral":       {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
 		"an id of a call over 64 characters": {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
 	}

@@ -276,6 +276,14 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"m","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"reasoning_content"`, 400, plain, openai("property 'messages.1.assistant.reasoning_content' is unsupported")}},
 		},
+		"reasoning that Kimi wants back": {
+			"/openai/v1/chat/completions", `{"model":"kimi-k3","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"sh:0","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"sh:0","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`!"arguments":"{}"}}],"reasoning_content":" "}`, 400, plain, openai("thinking is enabled but reasoning_content is missing in assistant tool call message at index 1")}},
+		},
+		"reasoning that DeepSeek wants back, in Messages": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`![{"type":"thinking","thinking":" ","signature":""},{"type":"tool_use"`, 400, plain, openai("The `content[].thinking` in the thinking mode must be passed back to the API.")}},
+		},
 		"an item of another maker": {
 			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
 			[]answer{{`"id":"x-1"`, 400, plain, openai("Invalid 'input[1].id': 'x-1'. Expected an ID that begins with 'fc'.")}},

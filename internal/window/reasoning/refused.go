@@ -210,9 +210,4 @@ var forms = [...]form{
 	{name: "gemini.signature", cause: Foreign, words: []string{"thought signature is not valid"}},
 	{name: "gemini.signature", cause: Foreign, words: []string{"invalid thought signature"}},
 	{name: "gemini.signature", cause: Foreign, words: []string{"thought_signature", "base64 decoding failed"}},
-
-	// api-docs.deepseek.com and platform.kimi.ai: thinking with tools wants the thoughts of the running turn.
-	{name: "chat.wanted", cause: Wanted, words: []string{"reasoning_content is missing"}},
-	{name: "chat.wanted", cause: Wanted, words: []string{"missing reasoning_content"}},
-	{name: "chat.wanted", cause: Wanted, words: []string{"reasoning_content", "must be passed back"}},
 }

@@ -32,7 +32,6 @@ var refusals = []struct {
 	{"gemini.signature", Foreign, 400, `{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`, -1, -1, ""},
 	{"gemini.signature", Foreign, 400, `{"error":{"code":400,"message":"Unable to submit request because Thought signature is not valid.. Learn more: https://cloud.google.com/x","status":"INVALID_ARGUMENT"}}`, -1, -1, ""},
 	{"gemini.signature", Foreign, 400, `{"error":{"code":400,"message":"Invalid value at 'contents[2].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed for \"Es4D\"","status":"INVALID_ARGUMENT"}}`, 2, 0, ""},
-	{"chat.wanted", Wanted, 400, `{"error":{"message":"thinking is enabled but reasoning_content is missing in assistant tool call message at index 5","type":"invalid_request_error"}}`, -1, -1, ""},
 }
 
 func TestRefused(t *testing.T) {
