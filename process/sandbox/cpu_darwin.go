@@ -32,4 +32,4 @@ func lowerPriority(pid, nice int) {
 func setPriority(int, int) {}
 
 // niceSession does nothing: sessions have no nice value here.
-func niceSession(int, int) {}
+func niceSession(int, int, <-chan struct{}) {}

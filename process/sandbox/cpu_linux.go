@@ -1,11 +1,13 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -144,14 +146,42 @@ func eachThread(pid int, do func(tid, nice int)) {
 	}
 }
 
-// niceSession sets the nice value of the command's session to ours plus steps. With autogroups (sched(7)) a session has a nice value, and
-// compared with other sessions only that one counts; it does not follow the nice value of a process in it.
-func niceSession(pid, steps int) {
+// The kernel takes the nice value of a session from one process in a tenth of a second, of all that have no CAP_SYS_ADMIN, and refuses the
+// others with EAGAIN (kernel/sched/autogroup.c, 6.12). Of runs that start together each gets its turn within these tries, some two minutes.
+const (
+	sessionPause = 130 * time.Millisecond
+	sessionTries = 1000
+)
+
+// niceSession sets the nice value of the command's session to ours plus steps, at once or a little later, until ended is closed. With autogroups
+// (sched(7)) a session has a nice value, and compared with other sessions only that one counts; it does not follow the nice value of a process
+// in it.
+func niceSession(pid, steps int, ended <-chan struct{}) {
 	own := 0
 	if text, err := os.ReadFile("/proc/self/autogroup"); err == nil { // "/autogroup-25 nice 0"
 		if fields := strings.Fields(string(text)); len(fields) > 0 {
 			own, _ = strconv.Atoi(fields[len(fields)-1])
 		}
 	}
-	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(addNice(own, steps))), 0)
+	refused := func() bool {
+		err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/autogroup", []byte(strconv.Itoa(addNice(own, steps))), 0)
+		return errors.Is(err, unix.EAGAIN)
+	}
+	if !refused() {
+		return
+	}
+	go func() {
+		turn := time.NewTicker(sessionPause)
+		defer turn.Stop()
+		for range sessionTries {
+			select {
+			case <-ended:
+				return
+			case <-turn.C:
+			}
+			if !refused() {
+				return
+			}
+		}
+	}()
 }

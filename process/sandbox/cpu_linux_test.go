@@ -154,16 +154,17 @@ func TestASessionGivesWayByItsWeightAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Kill(); _, _ = r.Wait() }()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", r.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var name, word, ours string
-	var before, got int
+	var word, ours string
+	var before int
 	_, _ = fmt.Sscanf(string(own), "%s %s %d", &ours, &word, &before)
-	if n, err := fmt.Sscanf(string(text), "%s %s %d", &name, &word, &got); n != 3 || name == ours || got != min(before+2, 19) {
-		t.Errorf("%q beside %q (%v), want a session of its own with nice %d", text, own, err, min(before+2, 19))
-	}
+	var text []byte
+	wait.Until(t, fmt.Sprintf("a session of its own with nice %d beside %q", min(before+2, 19), own), func() bool {
+		text, _ = os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", r.PID()))
+		var name string
+		var got int
+		n, _ := fmt.Sscanf(string(text), "%s %s %d", &name, &word, &got)
+		return n == 3 && name != ours && got == min(before+2, 19)
+	}, func() string { return string(text) })
 }
 
 // TestNormalWeightChangesNothing: no process is touched.

@@ -72,7 +72,7 @@ func ownNice() int { return 0 }
 func lowerPriority(int, int) {}
 
 // niceSession does nothing: sessions have no nice value here.
-func niceSession(int, int) {}
+func niceSession(int, int, <-chan struct{}) {}
 
 // setPriority does nothing: without the arguments of other processes no agent is found below the command here.
 func setPriority(int, int) {}

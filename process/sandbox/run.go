@@ -336,7 +336,7 @@ func (r *Run) launch(c *command) (pid int, held bool, err error) {
 		return pid, false, err
 	}
 	if r.spec.Detach {
-		niceSession(pid, r.spec.enforcedLimits().niceValue())
+		niceSession(pid, r.spec.enforcedLimits().niceValue(), r.exited)
 	}
 	return pid, true, nil
 }

@@ -88,22 +88,26 @@ func eachLayer(t *testing.T, kernelOnly bool, test func(t *testing.T, layer sand
 // inEachLayer is eachLayer for a test that waits for most of its time and measures nothing that others move: it runs beside others of its
 // kind, in all layers at once. It may leave no orphan: where no kernel layer tells whose it is, each run of this process takes it for its own.
 //
-// The layers of cgroup v2 move this process, each to another place: one test at a time runs in them.
+// The layers of cgroup v2 move this process, each to another place, and divide its group, in which no child of another test may be then: beside
+// one of them runs no other.
 func inEachLayer(t *testing.T, test func(t *testing.T, layer sandbox.Layer)) {
 	t.Helper()
 	t.Parallel()
 	eachLayer(t, false, func(t *testing.T, layer sandbox.Layer) {
 		t.Parallel()
 		if layer == sandbox.Systemd || layer == sandbox.Cgroup2 {
-			moves.Lock()
-			defer moves.Unlock()
+			group.Lock()
+			defer group.Unlock()
+		} else {
+			group.RLock()
+			defer group.RUnlock()
 		}
 		test(t, layer)
 	})
 }
 
-// moves is held by a test in whose runs this process moves from one group of cgroup v2 to another.
-var moves sync.Mutex
+// group is locked by a test that moves this process from one group of cgroup v2 to another, and read-locked by one that does not.
+var group sync.RWMutex
 
 // spec describes a run of a tool that this binary plays.
 func spec(t *testing.T, layer sandbox.Layer, tool string, args ...string) sandbox.Spec {
