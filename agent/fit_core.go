@@ -69,7 +69,7 @@ func newCore(info ModelInfo, l Limits, room Room) *core {
 	if models.Provider(c.Upstream) == "bedrock" {
 		c.maxID = repair.BedrockMaxID
 	}
-	c.strictIDs = c.Family == tokens.FamilyClaude || c.Family == tokens.FamilyClaude47
+	c.strictIDs = c.Family.Claude()
 	window := l.Window
 	if window <= 0 && room.Windows == nil {
 		window = info.Window

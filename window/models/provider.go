@@ -14,6 +14,16 @@ func Provider(upstream string) string {
 	return serverOf(upstream).provider
 }
 
+// OwnModels reports whether a provider answers with models of its own whatever name a request has: clients that know only Claude ask these for
+// "claude-opus-5-5" (api-docs.deepseek.com, anthropic_api; docs.z.ai, claude; platform.kimi.ai and platform.minimax.io, claude code; 2026-11).
+func OwnModels(provider string) bool {
+	switch provider {
+	case "deepseek", "kimi", "glm", "minimax":
+		return true
+	}
+	return false
+}
+
 // A server holds what follows from the name of an upstream.
 type server struct {
 	provider string // by its address or else by its protocol

@@ -71,12 +71,12 @@ func (c *Catalogue) Lookup(upstream, model string, betas []string) (Window, bool
 }
 
 // window looks the name up as it stands, and then in ever shorter forms, each first among the provider's own models, then among the
-// makers', which others serve unchanged. A window that is only known of other providers is a guess: they give an open model from 8,000
+// makers', which others serve unchanged, but for providers that answer with models of their own. A window that is only known of other providers is a guess: they give an open model from 8,000
 // tokens to all that it was trained for. So is that of a sibling, if the name is not found.
 func (c *Catalogue) window(n name, provider string) (Window, bool) {
 	for _, spelled := range n.spellings {
 		for _, where := range [...]string{provider, "anthropic", "openai", "gemini"} {
-			if where == "" {
+			if where == "" || where != provider && OwnModels(provider) {
 				continue
 			}
 			if w, ok := c.find(where + "/" + spelled); ok {

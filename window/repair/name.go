@@ -126,7 +126,10 @@ func badID(rules *wire.Rules, id string, o Options) bool {
 	if o.MaxID > 0 && len(id) > o.MaxID && utf8.RuneCountInString(id) > o.MaxID {
 		return true
 	}
-	for i := 0; rules.IDMarks != "" && i < len(id); i++ {
+	if rules.IDMarks == "" || o.AnyID && !rules.Mixed {
+		return false
+	}
+	for i := range len(id) {
 		if !isPlain(id[i]) && strings.IndexByte(rules.IDMarks, id[i]) < 0 {
 			return true
 		}

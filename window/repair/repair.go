@@ -30,6 +30,9 @@ type Options struct {
 	MaxID int
 	// NineIDs is true for a provider whose ids of calls are nine letters and digits, as Mistral's are; then MaxID means nothing.
 	NineIDs bool
+	// AnyID is true for a model that is not Claude behind a service that speaks Messages: its ids have other characters too
+	// ("functions.sh:0"), and the model reads them (kimi-code#3429, litellm#32214).
+	AnyID bool
 	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its call
 	// becomes words of the user where it stands.
 	Frozen int

@@ -54,6 +54,9 @@ func (f Family) encoding() *Encoding {
 	return O200K()
 }
 
+// Claude reports whether the family is one of Claude's.
+func (f Family) Claude() bool { return f == FamilyClaude || f == FamilyClaude47 }
+
 // FamilyOf returns the family of a model as it is named in a request or a path:
 // "gpt-5.1-codex", "openai/gpt-4o", "us.anthropic.claude-opus-4-1-20250805-v1:0". Where
 // the name says nothing (a deployment's own name), upstream may: its name or kind, such as
@@ -72,8 +75,15 @@ func FamilyOf(upstream, model string) Family {
 		}
 		return false
 	}
+	if upstream == "deepseek" {
+		return FamilyDeepSeek // whatever a client calls it: see models.OwnModels
+	}
 	switch {
 	case has("claude"):
+		switch upstream {
+		case "kimi", "glm", "minimax": // likewise
+			return FamilyUnknown
+		}
 		return claudeFamily(m)
 	case has("gemini", "gemma"):
 		return FamilyGemini
@@ -93,6 +103,9 @@ func FamilyOf(upstream, model string) Family {
 		return FamilyO200K
 	case has("gpt-4", "gpt-3.5", "gpt-35"):
 		return FamilyCL100K
+	}
+	if has("kimi", "moonshot", "glm", "minimax") {
+		return FamilyUnknown
 	}
 	switch strings.ToLower(upstream) {
 	case "anthropic", "claude":

@@ -46,6 +46,11 @@ func TestFamilyOf(t *testing.T) {
 		{"x", "devstral-small", FamilyMistral},
 		{"x", "grok-4-fast", FamilyGrok},
 		{"x", "kimi-k2", FamilyUnknown},
+		{"anthropic", "kimi-k2.5", FamilyUnknown}, // at a gateway that speaks its protocol
+		{"anthropic", "GLM-5", FamilyUnknown},
+		{"deepseek", "claude-opus-4-8", FamilyDeepSeek}, // which answers with its own
+		{"kimi", "claude-opus-4-8", FamilyUnknown},
+		{"openrouter", "anthropic/claude-opus-4.8", FamilyClaude47},
 	} {
 		if got := FamilyOf(c.upstream, c.model); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.upstream, c.model, got, c.want)

@@ -103,7 +103,7 @@ const silent = 0.5
 // countsAll reports whether a family's providers never cut the input silently. Then a small number is true: Anthropic clears old results
 // itself when a request asks for it (clear_* edits).
 func (f Family) countsAll() bool {
-	return f == FamilyClaude || f == FamilyClaude47 || f == FamilyGemini
+	return f.Claude() || f == FamilyGemini
 }
 
 // Report records that the provider counted input tokens (cache reads and writes included) for exactly the request of t. It returns false,

@@ -81,6 +81,7 @@ var learned = []lesson{
 	{"missing reasoning_content", needReasoning},                //
 	{"in the thinking mode must be passed back", needReasoning}, // DeepSeek: "The `reasoning_content` in …", in Messages "The `content[].thinking` in …" (qwen-code#3786)
 
+	{"^[a-za-z0-9_-]+$", plainIDs},                       // "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" (behind the name of another model)
 	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"extra inputs are not permitted", learnField},
@@ -131,6 +132,11 @@ func needTools(o *Options, _ string) bool { return !set(&o.NeedTools) }
 
 // nineIDs learns that ids of calls are nine letters and digits.
 func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }
+
+// plainIDs learns that the ids of calls may have no other characters than Claude's.
+func plainIDs(o *Options, refusal string) bool {
+	return strings.Contains(refusal, "tool_use") && strings.Contains(refusal, "id:") && !set(&o.PlainIDs)
+}
 
 // objects learns that arguments of calls have to be JSON objects.
 func objects(o *Options, _ string) bool { return !set(&o.Objects) }

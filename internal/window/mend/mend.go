@@ -51,6 +51,7 @@ type Options struct {
 	NoFields     []string // members that are refused: the kind of the block or the role of the message, "" for any, a dot, and the name
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
+	PlainIDs     bool     // they have letters, digits, '_' and '-' alone, whatever the model, for package repair
 	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
 	// NeedReasoning means that the model's messages need reasoning, which the client has dropped: a space stands for it. The models that ask
 	// for it have none that is signed.

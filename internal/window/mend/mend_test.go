@@ -248,6 +248,8 @@ func TestReasoningWithoutSignature(t *testing.T) {
 		"none":               thinking(turn(use)),
 		"without":            thinking(turn(`{"type":"thinking","thinking":"x"},` + use)),
 		"an empty signature": thinking(turn(`{"type":"thinking","thinking":"","signature":""},` + use)),
+		// DeepSeek answers with a model of its own.
+		"under a Claude's name": turn(`{"type":"thinking","thinking":"x"},` + use),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if next, actions := fix(t, wire.Messages, body, mend.Options{Provider: "deepseek"}); len(actions) > 0 {

@@ -63,7 +63,7 @@ var webTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 // rulesOf returns the rules for the contents of a request, by its dialect, the model's family and what was learned from refusals.
 func rulesOf(of wire.Dialect, o Options) rules {
 	d, family := of.Rules(), tokens.FamilyOf(models.Provider(o.Provider), o.Model)
-	claude := !d.Google && (family == tokens.FamilyClaude || family == tokens.FamilyClaude47)
+	claude := !d.Google && family.Claude()
 	u := rules{
 		dialect: d, claude: claude,
 		openai:     d.OpenAI && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/models"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -71,8 +72,9 @@ type conversation struct {
 // body as what is sent.
 func newConversation(m *modelRequest) *conversation {
 	o := &m.p.o
+	provider := models.Provider(m.upstream) // by its address; by its protocol where that is not known
 	return &conversation{modelRequest: m, content: m.body.bytes, Pass: fit.Pass{Model: fit.Model{
-		Provider: string(m.rt.up.Provider), Upstream: m.upstream, Name: m.model, Betas: m.betas, Family: tokens.FamilyOf(string(m.rt.up.Provider), m.model),
+		Provider: provider, Upstream: m.upstream, Name: m.model, Betas: m.betas, Family: tokens.FamilyOf(provider, m.model),
 		Counter: o.Counter, Usage: o.Usage, Windows: o.Resolver, Breaker: o.Breaker,
 	}}}
 }

@@ -155,6 +155,43 @@ const (
 	geminiAnswer    = `{"candidates":[{"content":{"role":"model","parts":[{"text":"d"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}}`
 )
 
+// What Claude alone demands is not made of other models that speak its protocol: their ids and their reasoning, which nobody signs, are sent
+// byte for byte, until the service refuses them.
+func TestOtherModelsInMessagesAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	history := func(model string) string {
+		return `{"model":"` + model + `","max_tokens":1000,"thinking":{"type":"enabled","budget_tokens":4000},"messages":[{"role":"user","content":"a"},` +
+			`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"functions.sh:0","name":"sh","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"functions.sh:0","content":"x"}]}]}`
+	}
+	for _, c := range []struct {
+		model   string
+		refuses bool
+		want    string // a part of the last body; "" for the body as it came
+		sent    int
+	}{
+		{model: "kimi-k2.5", sent: 1},
+		{model: "glm-5", sent: 1},
+		{model: "deepseek-v4-pro", sent: 1},
+		{model: "kimi-k2.5", refuses: true, want: `"thinking":"hm"},{"type":"tool_use","id":"functions_sh_0_`, sent: 2},
+		{model: "claude-opus-4-8", want: `"id":"functions_sh_0_`, sent: 1},
+	} {
+		url, bodies := refusing(t, messagesAnswer, func(body string) (int, string, string) {
+			if c.refuses && strings.Contains(body, "functions.sh:0") {
+				return http.StatusBadRequest, "application/json", `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"}}`
+			}
+			return 0, "", ""
+		})
+		_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+		body := history(c.model)
+		res, text := post(t, root+"/anthropic/v1/messages", body)
+		last := (*bodies)[len(*bodies)-1]
+		if res.StatusCode != http.StatusOK || len(*bodies) != c.sent || c.want == "" && last != body || !strings.Contains(last, c.want) {
+			t.Errorf("%s (refuses: %v): %s %s after %d requests: %s", c.model, c.refuses, res.Status, text, len(*bodies), last)
+		}
+	}
+}
+
 // What has nothing to do with the contents changes nothing that the model has seen: once the money is there, the thoughts are sent as before.
 func TestRefusalForMoneyChangesNothing(t *testing.T) {
 	t.Parallel()

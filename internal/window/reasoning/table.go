@@ -13,6 +13,8 @@ package reasoning
 import (
 	"slices"
 	"strings"
+
+	"github.com/plimsoll/plimsoll/window/models"
 )
 
 // Binding is the bond of a model's reasoning to the model and to what stood before it.
@@ -99,7 +101,7 @@ var open = []string{"oss", "distill", "distilled", "gguf"}
 // "us.anthropic.claude-opus-5-5-v1:0", "claude-opus-5-5@20260901", "anthropic/claude-fable-5.1". A name of
 // a family without a version is an alias for the newest. Provider is the catalogue's name ("anthropic",
 // "openai", "bedrock"; see package models) or ""; it decides where the model's name says nothing: Anthropic
-// serves nothing but Claude, and a server of the user's own has no bound model. A model that is not known
+// serves nothing but Claude, and a server of the user's own has no bound model. For [models.OwnModels] it decides alone. A model that is not known
 // at all has the zero rule, with no Family.
 func RuleFor(provider, model string) Rule {
 	switch provider {
@@ -107,7 +109,10 @@ func RuleFor(provider, model string) Rule {
 		return Rule{}
 	}
 	family, v := parse(model)
-	if family == "" && provider == "anthropic" && model != "" {
+	switch {
+	case models.OwnModels(provider):
+		family, v = provider, newest
+	case family == "" && provider == "anthropic" && model != "":
 		family, v = "claude", newest
 	}
 	for i := range table {

@@ -65,6 +65,8 @@ func TestRuleFor(t *testing.T) {
 		{"gemini", "models/gemini-3.7-flash", "gemini", Model},
 		{"xai", "grok-5", "grok", Model},
 		{"deepseek", "deepseek-chat", "deepseek", Free},
+		{"deepseek", "claude-opus-5-5", "deepseek", Free},
+		{"glm", "claude-sonnet-5-5", "glm", Free},
 		{"groq", "openai/gpt-oss-120b", "", Free},
 		{"ollama", "claude-opus-9-abliterated", "", Free},
 		{"together", "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", "", Free},
