@@ -106,6 +106,19 @@ func (m *mending) mendThinking() {
 	m.addAction(Budgeted, -1, "", 0)
 }
 
+// received is what the model says between results and the words of the user, where a model demands that it says something.
+const received = "[The results are here.]"
+
+// addAnswers adds a message of the model where the user speaks right behind results that are messages of their own.
+func (m *mending) addAnswers() {
+	for i := max(m.from, 1); i < len(m.r.Messages); i++ {
+		if m.r.Messages[i].Role == wire.RoleUser && m.r.Messages[i-1].Role == wire.RoleTool {
+			m.draft().InsertMessages(i, wire.TextMessage(m.r.Dialect, wire.RoleAssistant, received))
+			m.addAction(Answered, i, "", 0)
+		}
+	}
+}
+
 // addReasoning adds a space as reasoning to the model's messages that lost theirs, if the model has reasoning that nobody signs.
 func (m *mending) addReasoning() {
 	add := m.rules.dialect.BlankReasoning

@@ -81,6 +81,9 @@ var learned = []lesson{
 	{"missing reasoning_content", needReasoning},                //
 	{"in the thinking mode must be passed back", needReasoning}, // DeepSeek: "The `reasoning_content` in …", in Messages "The `content[].thinking` in …" (qwen-code#3786)
 
+	{"unexpected role 'user' after role 'tool'", needAnswers},           // Mistral (hermes-agent#20154, zed#37021)
+	{"alternate user and assistant roles except for tool", needAnswers}, // the template of Devstral and others of Mistral's, where it is served locally (mistral-vibe#1006)
+
 	{"^[a-za-z0-9_-]+$", plainIDs},                       // "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" (behind the name of another model)
 	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
@@ -132,6 +135,9 @@ func needTools(o *Options, _ string) bool { return !set(&o.NeedTools) }
 
 // nineIDs learns that ids of calls are nine letters and digits.
 func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }
+
+// needAnswers learns that the user may not speak right behind results.
+func needAnswers(o *Options, _ string) bool { return !set(&o.NeedAnswers) }
 
 // plainIDs learns that the ids of calls may have no other characters than Claude's.
 func plainIDs(o *Options, refusal string) bool {

@@ -56,6 +56,7 @@ type Options struct {
 	// NeedReasoning means that the model's messages need reasoning, which the client has dropped: a space stands for it. The models that ask
 	// for it have none that is signed.
 	NeedReasoning bool
+	NeedAnswers   bool // behind results the model speaks first, not the user
 }
 
 // Place names the part of a message that a refusal says is at fault; both are counted from 0.
@@ -78,6 +79,7 @@ const (
 	Replaced  = "replaced"  // half of a surrogate pair became U+FFFD
 	Unfielded = "unfielded" // a member that the provider does not know went
 	Declared  = "declared"  // the tools of earlier calls are declared
+	Answered  = "answered"  // a line of the model between results and the user's words
 	Reasoned  = "reasoned"  // a message of the model got a space for its reasoning
 	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
@@ -109,6 +111,11 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 		o.Model = r.Model
 	}
 	next, actions, err := mendWith((*mending).mendRaw, r, o)
+	if err == nil && o.NeedAnswers {
+		var more []Action
+		next, more, err = mendWith((*mending).addAnswers, next, o)
+		actions = append(actions, more...)
+	}
 	if err == nil && o.NeedReasoning {
 		var more []Action
 		next, more, err = mendWith((*mending).addReasoning, next, o)

@@ -269,6 +269,9 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"calls without the reasoning that led to them": {
 			body: chat("deepseek-v4-pro", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Reasoned,
 		},
+		"words of the user right behind results, for Mistral": {
+			body: chat("mistral-large", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`, then), d: wire.Chat, kind: mend.Answered,
+		},
 		"the same, in Messages":              {body: strings.ReplaceAll(messages(hello, using, returned(`"x"`)), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Reasoned},
 		"an id of a call, for Mistral":       {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
 		"an id of a call over 64 characters": {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},

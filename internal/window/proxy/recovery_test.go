@@ -313,6 +313,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"m","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"reasoning_content"`, 400, plain, openai("property 'messages.1.assistant.reasoning_content' is unsupported")}},
 		},
+		"the user's words behind results, for Mistral": {
+			"/openai/v1/chat/completions", `{"model":"devstral-small","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"abcdefghi","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefghi","content":"x"},{"role":"user","content":"b"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"content":"x"},{"role":"user"`, 400, plain, openai("After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.")}},
+		},
 		"reasoning that Kimi wants back": {
 			"/openai/v1/chat/completions", `{"model":"kimi-k3","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"sh:0","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"sh:0","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`!"arguments":"{}"}}],"reasoning_content":" "}`, 400, plain, openai("thinking is enabled but reasoning_content is missing in assistant tool call message at index 1")}},
