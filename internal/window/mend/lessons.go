@@ -26,6 +26,7 @@ var learned = []lesson{
 	{"prefilling assistant messages is not supported", noPrefill},
 	{"conversation must end with a user message", noPrefill},
 	{"for serving but got assistant", noPrefill},
+	{"prefill is incompatible with enable_thinking", noPrefill}, // llama.cpp (llama.cpp#20861)
 	{"non-whitespace text", func(o *Options, _ string) bool { return !set(&o.NoBlank) }},
 	{"could not process image", decode},
 	{"does not represent a valid image", decode},

@@ -269,6 +269,9 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"calls without the reasoning that led to them": {
 			body: chat("deepseek-v4-pro", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Reasoned,
 		},
+		"the model's words at the end, for a model of llama.cpp that thinks": {
+			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
+		},
 		"the same, in Messages":              {body: strings.ReplaceAll(messages(hello, using, returned(`"x"`)), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Reasoned},
 		"an id of a call, for Mistral":       {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
 		"an id of a call over 64 characters": {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},

@@ -240,6 +240,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"qwen3-32b","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{\"a\":\"so"}}]},{"role":"tool","tool_call_id":"c1","content":"x"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"arguments":"{\"a\":\"so"`, 500, plain, openai("Failed to parse tool call arguments as JSON")}},
 		},
+		"words at the end that llama.cpp does not go on from": {
+			"/openai/v1/chat/completions", `{"model":"qwen3-32b","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b"}`, `,{"role":"user","content":"c"},{"role":"assistant","content":"b"}`, chatAnswer,
+			[]answer{{`"content":"b"}]`, 400, plain, openai("Assistant response prefill is incompatible with enable_thinking.")}},
+		},
 		"a model without eyes": {
 			"/openai/v1/chat/completions", `{"model":"deepseek-chat","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/b.png"}},{"type":"text","text":"f"}]}`, chatAnswer,
 			[]answer{{`"image_url"`, 404, plain, openai("No endpoints found that support image input")}},
