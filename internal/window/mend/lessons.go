@@ -48,9 +48,11 @@ var learned = []lesson{
 	{"document has no pages", learnDocuments},
 	{"unsupported mime type", learnMediaType},
 
-	{"unknown variant image_url", noImages}, // DeepSeek's reader (Reasonix#6294)
-	{"support image input", noImages},       // OpenRouter: "No endpoints found that support image input"
-	{"not a multimodal model", noImages},    // vLLM
+	{"unknown variant image_url", noImages},       // DeepSeek's reader (Reasonix#6294)
+	{"unknown variant image,", noImages},          // the same in Messages: "unknown variant `image`, expected one of `text`, `tool_use`, …" (DeepSeek-V3#1026)
+	{"content.type 参数非法，取值范围 ['text']", noImages}, // GLM: "messages.content.type is no valid parameter, it may be ['text']" (zcode-api#26)
+	{"support image input", noImages},             // OpenRouter: "No endpoints found that support image input"
+	{"not a multimodal model", noImages},          // vLLM
 	{"does not support image input", noImages},
 	{"does not support images", noImages},
 	{"image input is not supported", noImages}, // llama.cpp

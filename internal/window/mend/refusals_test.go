@@ -269,6 +269,10 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"calls without the reasoning that led to them": {
 			body: chat("deepseek-v4-pro", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Reasoned,
 		},
+		"the same, for a reader of Messages": {
+			body: strings.ReplaceAll(messages(one(pictureOf("image/jpeg", encoded("image/jpeg", painted(8, 8))))), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Described,
+		},
+		"an image, for a model of GLM without eyes": {body: chat("glm-4.6", one(photo)), d: wire.Chat, kind: mend.Described},
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},

@@ -248,6 +248,14 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"deepseek-chat","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/b.png"}},{"type":"text","text":"f"}]}`, chatAnswer,
 			[]answer{{`"image_url"`, 404, plain, openai("No endpoints found that support image input")}},
 		},
+		"a model of DeepSeek without eyes, in Messages": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://example.com/b.png"}},{"type":"text","text":"f"}]}`, messagesAnswer,
+			[]answer{{`"type":"image"`, 400, plain, openai("unknown variant `image`, expected one of `text`, `tool_use`")}},
+		},
+		"a model of GLM without eyes": {
+			"/openai/v1/chat/completions", `{"model":"glm-4.6","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"image_url"`, 400, plain, `{"error":{"code":"1210","message":"messages.content.type 参数非法，取值范围 ['text']"}}`}},
+		},
 		"a PDF": {
 			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QUFBQQ=="}},{"type":"text","text":"a"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`"JVBERi0="`, 400, plain, anthropic("messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.")}},
