@@ -246,6 +246,9 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 	photo := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
 	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]}`
+	item := func(text string) string {
+		return `{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}`
+	}
 	bodies := map[string]lessonRow{
 		"half a surrogate pair":                       {body: chat("m", `{"role":"user","content":"cut \ud83d"}`), d: wire.Chat, kind: mend.Replaced},
 		"a PDF that cannot be read":                   {body: messages(one(paper + `,{"type":"text","text":"a"}`)), d: wire.Messages, kind: mend.Described},
@@ -273,6 +276,13 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 			body: strings.ReplaceAll(messages(one(pictureOf("image/jpeg", encoded("image/jpeg", painted(8, 8))))), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Described,
 		},
 		"an image, for a model of GLM without eyes": {body: chat("glm-4.6", one(photo)), d: wire.Chat, kind: mend.Described},
+		"reasoning with an id that another provider made": {
+			body: input(hello, `{"type":"reasoning","id":"thinking_0","summary":[],"encrypted_content":"gAAA"}`, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`),
+			d:    wire.Responses, kind: mend.Unfielded,
+		},
+		"two items of one id": {
+			body: input(hello, item("b"), then, item("d"), then), d: wire.Responses, kind: mend.Unfielded + " " + mend.Unfielded,
+		},
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},

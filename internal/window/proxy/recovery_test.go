@@ -300,6 +300,14 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
 			[]answer{{`"id":"x-1"`, 400, plain, openai("Invalid 'input[1].id': 'x-1'. Expected an ID that begins with 'fc'.")}},
 		},
+		"reasoning of another maker": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","store":false,"input":[`, `{"role":"user","content":"a"},{"type":"reasoning","id":"thinking_0","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{`"id":"thinking_0"`, 400, plain, openai("Invalid 'input[1].id': 'thinking_0'. Expected an ID that begins with 'rs'.")}},
+		},
+		"two items of one id": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"b"}]},{"role":"user","content":"c"},{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"d"}]},{"role":"user","content":"e"}`, `,{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"d"}]},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{`"id":"msg_4"`, 400, plain, `{"error":{"message":"Duplicate item found with id msg_4. Remove duplicate items from your input and try again.","code":"invalid_request_body"}}`}},
+		},
 		"a member that Gemini does not know": {
 			"/gemini/v1beta/models/gemini-3-pro:generateContent", `{"contents":[`, `{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","note":"x"}]},{"role":"user","parts":[{"text":"c"}]}`, `,{"role":"model","parts":[{"text":"d"}]},{"role":"user","parts":[{"text":"e"}]}`, geminiAnswer,
 			[]answer{{`"note"`, 400, plain, `{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"note\" at 'contents[1].parts[0]': Cannot find field.","status":"INVALID_ARGUMENT"}}`}},
