@@ -28,8 +28,11 @@ var learned = []lesson{
 	{"does not represent a valid image", decode},
 	{"unable to process input image", decode},
 	{"provided image is not valid", decode},
-	{"document pages", documentPages}, // "too much media: 130 document pages + 0 images > 100"; before the images
-	{"too many images", learnImages},
+	{"document pages", documentPages},                 // "too much media: 130 document pages + 0 images > 100"; before the images
+	{"too many images", learnImages},                  // Copilot: "Too many images in request: 11 images provided, but the model supports a maximum of 10 images." (vscode#306919)
+	{"too many url images", learnImages},              // "too many URL images in request (max 20)" (vscode#310937)
+	{"images, exceeding the maximum of", learnImages}, // Muse Spark: "request contains 52 images, exceeding the maximum of 50 allowed per request" (opencode#47721)
+	{"image(s) may be provided", learnImages},         // vLLM: "At most 5 image(s) may be provided in one request." (vllm#17092)
 	{"too much media", learnImages},
 
 	// A body with "\ud83d" and no second half: readers of JSON in Python, Rust and others refuse it (claude-code#68325, #86560).
@@ -144,19 +147,14 @@ func set(flag *bool) (was bool) {
 	return was
 }
 
-// learnImages learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
+// learnImages learns how many images a request may have; without a number in the refusal, 100. With 0 the model has no eyes.
 func learnImages(o *Options, refusal string) bool {
-	n := 0
-	if _, rest, ok := strings.Cut(refusal, "> "); ok {
-		for _, c := range []byte(rest) {
-			if c < '0' || c > '9' || n > 1<<16 {
-				break
-			}
-			n = n*10 + int(c-'0')
-		}
+	n := claudeImages
+	if at := imageLimit().FindStringSubmatch(refusal); at != nil {
+		n, _ = strconv.Atoi(at[1])
 	}
 	if n == 0 {
-		n = claudeImages
+		return noImages(o, refusal)
 	}
 	if o.MaxImages > 0 && o.MaxImages <= n {
 		return false
@@ -164,6 +162,9 @@ func learnImages(o *Options, refusal string) bool {
 	o.MaxImages = n
 	return true
 }
+
+// imageLimit finds the most images that a refusal allows, as in "too much media: 0 document pages + 101 images > 100".
+var imageLimit = lazy.Regexp(`(?:> |\(max |maximum of |at most )([0-9]{1,6})`)
 
 // learnDocuments learns that a document is refused: the one that the refusal names, or all if it names none.
 func learnDocuments(o *Options, refusal string) bool {

@@ -358,10 +358,13 @@ func TestPrefill(t *testing.T) {
 
 func TestLearn(t *testing.T) {
 	for words, check := range map[string]func(mend.Options) bool{
-		"messages: text content blocks must contain non-whitespace text": func(o mend.Options) bool { return o.NoBlank },
-		"This model does not support assistant message prefill.":         func(o mend.Options) bool { return o.NoPrefill },
-		"Could not process image":                                        func(o mend.Options) bool { return o.Decode },
-		"Too much media: 0 document pages + 120 images > 100":            func(o mend.Options) bool { return o.MaxImages == 100 },
+		"messages: text content blocks must contain non-whitespace text":                                 func(o mend.Options) bool { return o.NoBlank },
+		"This model does not support assistant message prefill.":                                         func(o mend.Options) bool { return o.NoPrefill },
+		"Could not process image":                                                                        func(o mend.Options) bool { return o.Decode },
+		"Too much media: 0 document pages + 120 images > 100":                                            func(o mend.Options) bool { return o.MaxImages == 100 },
+		"Too many images in request: 11 images provided, but the model supports a maximum of 10 images.": func(o mend.Options) bool { return o.MaxImages == 10 },
+		"At most 5 image(s) may be provided in one request.":                                             func(o mend.Options) bool { return o.MaxImages == 5 },
+		"At most 0 image(s) may be provided in one request.":                                             func(o mend.Options) bool { return o.NoImages && o.MaxImages == 0 },
 		"Too many images": func(o mend.Options) bool { return o.MaxImages == 100 },
 		"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant": func(o mend.Options) bool { return o.NoPrefill },
 	} {

@@ -246,6 +246,7 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 	photo := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
 	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]}`
+	described := func(n int) string { return strings.TrimSpace(strings.Repeat(mend.Described+" ", n)) }
 	item := func(text string) string {
 		return `{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}`
 	}
@@ -283,6 +284,11 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"two items of one id": {
 			body: input(hello, item("b"), then, item("d"), then), d: wire.Responses, kind: mend.Unfielded + " " + mend.Unfielded,
 		},
+		"more images than the model takes": {
+			body: chat("muse-spark", one(repeated(52, "%s", photo))), d: wire.Chat, kind: described(12), // of 50 four in five stay
+		},
+		"the same, at Copilot":                {body: chat("gpt-5.1", one(repeated(11, "%s", photo))), d: wire.Chat, kind: described(3)},
+		"images by their address, at Copilot": {body: chat("gemini-3-pro", one(repeated(21, "%s", photo))), d: wire.Chat, kind: described(5)},
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},

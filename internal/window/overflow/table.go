@@ -403,6 +403,8 @@ var others = [...]other{
 	{what: "image in bytes", all: []phrase{"image exceeds {_} mb maximum"}},
 	{what: "image in pixels", all: []phrase{"image dimensions exceed max allowed size"}},
 	{what: "images, their number", all: []phrase{"too many images"}},
+	{what: "the same, by their address", all: []phrase{"too many url images"}},
+	{what: "the same, in other words", all: []phrase{"images, exceeding the maximum of {_}"}},
 	{what: "pages of a PDF", all: []phrase{"maximum of {_} pdf pages"}},
 	{what: "one file", codes: []string{"image_too_large", "file_too_large"}},
 }

@@ -197,6 +197,8 @@ func TestOthersNeverMatch(t *testing.T) {
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.3.custom.name: String should have at most 64 characters"}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6543210 bytes > 5242880 bytes"}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.4.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}}`},
+		{413, `{"error":{"message":"too many URL images in request (max 20)","code":"invalid_request_body"}}`},
+		{413, `{"error":{"message":"request contains 52 images, exceeding the maximum of 50 allowed per request","type":"invalid_request_error"}}`},
 		{413, `{"type":"error","error":{"type":"invalid_request_error","message":"A maximum of 100 PDF pages may be provided."}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"The long context beta is not yet available for this subscription."}}`},

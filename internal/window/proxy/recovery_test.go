@@ -256,6 +256,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"glm-4.6","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"image_url"`, 400, plain, `{"error":{"code":"1210","message":"messages.content.type 参数非法，取值范围 ['text']"}}`}},
 		},
+		"too many images": {
+			"/openai/v1/chat/completions", `{"model":"muse-spark","messages":[`, `{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/first.png"}}` + strings.Repeat(`,{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`, 51) + `]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, chatAnswer,
+			[]answer{{`first.png`, 400, plain, openai("request contains 52 images, exceeding the maximum of 50 allowed per request")}},
+		},
 		"a PDF": {
 			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QUFBQQ=="}},{"type":"text","text":"a"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`"JVBERi0="`, 400, plain, anthropic("messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.")}},
