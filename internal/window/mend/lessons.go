@@ -29,9 +29,9 @@ var learned = []lesson{
 	{"unable to process input image", decode},
 	{"provided image is not valid", decode},
 	{"document pages", documentPages},                 // "too much media: 130 document pages + 0 images > 100"; before the images
-	{"too many images", learnImages},                  // Copilot: "Too many images in request: 11 images provided, but the model supports a maximum of 10 images." (vscode#306919)
+	{"too many images", learnImages},                  // Copilot: "… but the model supports a maximum of 10 images." (vscode#306919)
 	{"too many url images", learnImages},              // "too many URL images in request (max 20)" (vscode#310937)
-	{"images, exceeding the maximum of", learnImages}, // Muse Spark: "request contains 52 images, exceeding the maximum of 50 allowed per request" (opencode#47721)
+	{"images, exceeding the maximum of", learnImages}, // Muse Spark: "request contains 52 images, exceeding the maximum of 50 …" (opencode#47721)
 	{"image(s) may be provided", learnImages},         // vLLM: "At most 5 image(s) may be provided in one request." (vllm#17092)
 	{"too much media", learnImages},
 
@@ -48,8 +48,8 @@ var learned = []lesson{
 	{"unsupported mime type", learnMediaType},
 
 	{"unknown variant image_url", noImages},       // DeepSeek's reader (Reasonix#6294)
-	{"unknown variant image,", noImages},          // the same in Messages: "unknown variant `image`, expected one of `text`, `tool_use`, …" (DeepSeek-V3#1026)
-	{"content.type 参数非法，取值范围 ['text']", noImages}, // GLM: "messages.content.type is no valid parameter, it may be ['text']" (zcode-api#26)
+	{"unknown variant image,", noImages},          // the same in Messages (DeepSeek-V3#1026)
+	{"content.type 参数非法，取值范围 ['text']", noImages}, // GLM: "messages.content.type is no valid parameter" (zcode-api#26)
 	{"support image input", noImages},             // OpenRouter: "No endpoints found that support image input"
 	{"not a multimodal model", noImages},          // vLLM
 	{"does not support image input", noImages},
@@ -82,6 +82,14 @@ var learned = []lesson{
 	{"must include reasoning_content", needReasoning},           // hermes-agent#16388
 	{"missing reasoning_content", needReasoning},                //
 	{"in the thinking mode must be passed back", needReasoning}, // DeepSeek: "The `reasoning_content` in …", in Messages "The `content[].thinking` in …" (qwen-code#3786)
+
+	// Messages of the system among the others, as Claude Code sends them since 2.1.154.
+	{"system message must be at the beginning", systemFirst},         // templates of Qwen: llama.cpp#20733, ollama#17774, lmstudio-bug-tracker#1999
+	{"unexpected role 'system' after role", systemFirst},             // Mistral (swarmauri-sdk#162)
+	{"unknown variant system, expected user or assistant", noSystem}, // DeepSeek in Messages (claudian#701)
+	{"unexpected role system. the messages api", noSystem},           // Claude, before it took any (cursor-claude-connector#3)
+	{"unknown variant developer, expected", noDeveloper},             // DeepSeek: "unknown variant `developer`, expected one of `system`, `user`, …" (pi#1048)
+	{"developer is not one of ['system'", noDeveloper},               // DashScope (ccx#161)
 
 	{"with a length of 9", nineIDs},                   // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
 	{"expected an id that begins with", learnItemIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
@@ -131,6 +139,15 @@ func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
 
 // needTools learns that a history with calls needs declared tools.
 func needTools(o *Options, _ string) bool { return !set(&o.NeedTools) }
+
+// systemFirst learns that a message of the system has to be the first.
+func systemFirst(o *Options, _ string) bool { return !set(&o.SystemFirst) }
+
+// noSystem learns that no message may be the system's.
+func noSystem(o *Options, _ string) bool { return !set(&o.NoSystem) }
+
+// noDeveloper learns that there is no role developer.
+func noDeveloper(o *Options, _ string) bool { return !set(&o.NoDeveloper) }
 
 // nineIDs learns that ids of calls are nine letters and digits.
 func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }

@@ -52,6 +52,9 @@ type Options struct {
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
 	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
+	SystemFirst  bool     // a message of the system has to be the first: later ones become the user's
+	NoSystem     bool     // no message may be the system's
+	NoDeveloper  bool     // the role is system, and not developer
 	// NeedReasoning means that the model's messages need reasoning, which the client has dropped: a space stands for it. The models that ask
 	// for it have none that is signed.
 	NeedReasoning bool
@@ -77,6 +80,7 @@ const (
 	Replaced  = "replaced"  // half of a surrogate pair became U+FFFD
 	Unfielded = "unfielded" // a member that the provider does not know went
 	Declared  = "declared"  // the tools of earlier calls are declared
+	Recast    = "recast"    // a message got another role
 	Reasoned  = "reasoned"  // a message of the model got a space for its reasoning
 	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
@@ -108,10 +112,12 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 		o.Model = r.Model
 	}
 	next, actions, err := mendWith((*mending).mendRaw, r, o)
-	if err == nil && o.NeedReasoning {
-		var more []Action
-		next, more, err = mendWith((*mending).addReasoning, next, o)
-		actions = append(actions, more...)
+	for _, step := range taughtSteps(o) {
+		if err == nil {
+			var more []Action
+			next, more, err = mendWith(step, next, o)
+			actions = append(actions, more...)
+		}
 	}
 	if err == nil {
 		var more []Action
@@ -132,6 +138,17 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	}
 	sorting.StableBy(actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
 	return next, actions, nil
+}
+
+// taughtSteps returns what has to be done to whole messages before their contents are mended, by what refusals have taught; mostly nothing.
+func taughtSteps(o Options) (steps []func(*mending)) {
+	if o.SystemFirst || o.NoSystem || o.NoDeveloper {
+		steps = append(steps, (*mending).recastSystem)
+	}
+	if o.NeedReasoning {
+		steps = append(steps, (*mending).addReasoning)
+	}
+	return steps
 }
 
 // maxRounds limits how often a mended request is checked again. One round is enough unless a request has several faults at once.

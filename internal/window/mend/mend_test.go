@@ -282,6 +282,41 @@ func TestReasoningWithoutSignature(t *testing.T) {
 	}
 }
 
+// A message of the system stays where it stands, and gets a role that is taken.
+func TestRolesThatAreRefused(t *testing.T) {
+	as := func(role, text string) string { return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text) }
+	first, none, developer := mend.Options{SystemFirst: true}, mend.Options{NoSystem: true}, mend.Options{NoDeveloper: true}
+	both := mend.Options{SystemFirst: true, NoDeveloper: true}
+	prompt := `{"system":"s",` + messages(hello)[1:]
+	for _, c := range []struct {
+		name          string
+		d             wire.Dialect
+		o             mend.Options
+		before, after string // after is "" for what stays
+	}{
+		{"the first", wire.Chat, first, chat("m", as("system", "s"), hello, said, then), ""},
+		{"a second", wire.Chat, first, chat("m", as("system", "s"), as("system", "t"), hello), chat("m", as("system", "s"), as("user", "t"), hello)},
+		{"one among others", wire.Chat, first, chat("m", hello, said, as("system", "s"), then), chat("m", hello, said, as("user", "s"), then)},
+		{"blocks", wire.Chat, first, chat("m", hello, said, `{"content":[{"type":"text","text":"s"}],"role":"system"}`), chat("m", hello, said, `{"content":[{"type":"text","text":"s"}],"role":"user"}`)},
+		{"a developer among others", wire.Chat, first, chat("m", as("developer", "s"), hello, as("developer", "t")), chat("m", as("developer", "s"), hello, as("user", "t"))},
+		{"no developer", wire.Chat, developer, chat("m", as("developer", "s"), hello, as("developer", "t")), chat("m", as("system", "s"), hello, as("system", "t"))},
+		{"both", wire.Chat, both, chat("m", as("developer", "s"), hello, as("developer", "t")), chat("m", as("system", "s"), hello, as("user", "t"))},
+		{"in Messages", wire.Messages, first, messages(hello, said, then, as("system", "s")), messages(hello, said, then, as("user", "s"))},
+		{"in Messages, beside a prompt", wire.Messages, first, strings.Replace(prompt, hello, as("system", "t")+","+hello, 1), strings.Replace(prompt, hello, as("user", "t")+","+hello, 1)},
+		{"none in Messages", wire.Messages, none, messages(as("system", "s"), hello), messages(as("user", "s"), hello)},
+		{"in Responses", wire.Responses, first, `{"instructions":"s",` + input(as("developer", "t"), hello)[1:], `{"instructions":"s",` + input(as("user", "t"), hello)[1:]},
+		{"tools in the input", wire.Responses, first, input(hello, `{"type":"additional_tools","tools":[]}`, then), ""},
+		{"one that was sent before", wire.Chat, mend.Options{SystemFirst: true, From: 4}, chat("m", hello, said, as("system", "s"), then), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next, actions := fix(t, c.d, c.before, c.o)
+			if want := cmp.Or(c.after, c.before); string(next.Body) != want {
+				t.Errorf("%v\ngave %s\nwant %s", actions, next.Body, want)
+			}
+		})
+	}
+}
+
 // Marks go from the front of the messages; those of the tools and the system prompt stay for as long as they can.
 func TestOldestMarksGo(t *testing.T) {
 	marked := func(text string) string {
@@ -365,6 +400,7 @@ func TestLearn(t *testing.T) {
 		"Too many images in request: 11 images provided, but the model supports a maximum of 10 images.": func(o mend.Options) bool { return o.MaxImages == 10 },
 		"At most 5 image(s) may be provided in one request.":                                             func(o mend.Options) bool { return o.MaxImages == 5 },
 		"At most 0 image(s) may be provided in one request.":                                             func(o mend.Options) bool { return o.NoImages && o.MaxImages == 0 },
+		"Unexpected role 'system' after role 'assistant'":                                                func(o mend.Options) bool { return o.SystemFirst },
 		"Too many images": func(o mend.Options) bool { return o.MaxImages == 100 },
 		"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant": func(o mend.Options) bool { return o.NoPrefill },
 	} {

@@ -289,6 +289,17 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		},
 		"the same, at Copilot":                {body: chat("gpt-5.1", one(repeated(11, "%s", photo))), d: wire.Chat, kind: described(3)},
 		"images by their address, at Copilot": {body: chat("gemini-3-pro", one(repeated(21, "%s", photo))), d: wire.Chat, kind: described(5)},
+		"a message of the system among the others": {
+			body: chat("qwen3.5-27b", hello, said, `{"role":"system","content":"x"}`, then), d: wire.Chat, kind: mend.Recast,
+		},
+		"one in Messages": {
+			body: strings.ReplaceAll(messages(hello, said, then, `{"role":"system","content":"x"}`), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Recast,
+		},
+		"one for an older Claude": {
+			body: messages(hello, said, then, `{"role":"system","content":"x"}`), d: wire.Messages, kind: mend.Recast,
+		},
+		"a message of the role developer": {body: chat("deepseek-chat", `{"role":"developer","content":"x"}`, hello), d: wire.Chat, kind: mend.Recast},
+		"the same, at DashScope":          {body: chat("qwen3.7-flash", `{"role":"developer","content":"x"}`, hello), d: wire.Chat, kind: mend.Recast},
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},

@@ -300,6 +300,26 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`![{"type":"thinking","thinking":" ","signature":""},{"type":"tool_use"`, 400, plain, openai("The `content[].thinking` in the thinking mode must be passed back to the API.")}},
 		},
+		"a message of the system among the others": {
+			"/openai/v1/chat/completions", `{"model":"qwen3.5-27b","messages":[`, `{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"system","content":"t"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d"},{"role":"system","content":"t"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`{"role":"system","content":"t"}`, 500, plain, `{"error":{"code":500,"message":"Jinja Exception: System message must be at the beginning.","type":"server_error"}}`}},
+		},
+		"a message of the system that Claude Code sends to a template of Qwen": {
+			"/anthropic/v1/messages", `{"model":"qwen3.5-27b","max_tokens":1000,"system":"s","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]},{"role":"system","content":"t"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"},{"role":"system","content":"t"}`, messagesAnswer,
+			[]answer{{`"role":"system"`, 400, plain, openai("System message must be at the beginning.")}},
+		},
+		"a message of the system that DeepSeek refuses in Messages": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"system":"s","messages":[`, `{"role":"user","content":"a"},{"role":"system","content":"t"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"},{"role":"system","content":"t"}`, messagesAnswer,
+			[]answer{{`"role":"system"`, 400, plain, openai("Failed to deserialize the JSON body into the target type: messages[1].role: unknown variant `system`, expected `user` or `assistant` at line 1 column 7954")}},
+		},
+		"a developer": {
+			"/openai/v1/chat/completions", `{"model":"deepseek-chat","messages":[`, `{"role":"developer","content":"s"},{"role":"user","content":"a"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"developer"`, 400, plain, openai("Failed to deserialize the JSON body into the target type: messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool` at line 1 column 85")}},
+		},
+		"a developer, at DashScope": {
+			"/openai/v1/chat/completions", `{"model":"qwen3.7-flash","messages":[`, `{"role":"developer","content":"s"},{"role":"user","content":"a"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"developer"`, 400, plain, openai("developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.['0'].role'")}},
+		},
 		"an item of another maker": {
 			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
 			[]answer{{`"id":"x-1"`, 400, plain, openai("Invalid 'input[1].id': 'x-1'. Expected an ID that begins with 'fc'.")}},
