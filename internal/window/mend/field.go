@@ -12,18 +12,18 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
-// learnField learns that the provider refuses a member, which it takes from the path in the refusal.
-func learnField(o *Options, refusal string) bool {
+// learnField learns that the provider refuses members, which it takes from the paths in the refusal.
+func learnField(o *Options, refusal string) (taught bool) {
 	for _, form := range fieldPaths {
-		if at := form().FindStringSubmatch(refusal); at != nil {
+		for _, at := range form().FindAllStringSubmatch(refusal, maxLessons) {
 			path := at[1]
 			if len(at) > 2 {
 				path = at[2] + "." + at[1]
 			}
-			return o.addField(fieldOf(path))
+			taught = o.addField(fieldOf(path)) || taught
 		}
 	}
-	return false
+	return taught
 }
 
 // fieldPaths find the path of a member in a list of messages; that of Gemini has the member before the path.

@@ -401,6 +401,7 @@ func TestLearn(t *testing.T) {
 		"At most 5 image(s) may be provided in one request.":                                             func(o mend.Options) bool { return o.MaxImages == 5 },
 		"At most 0 image(s) may be provided in one request.":                                             func(o mend.Options) bool { return o.NoImages && o.MaxImages == 0 },
 		"Unexpected role 'system' after role 'assistant'":                                                func(o mend.Options) bool { return o.SystemFirst },
+		"messages.6.assistant.tool_calls.0.name: extra inputs are not permitted\nmessages.6.assistant.reasoning_content: extra inputs are not permitted\nmessages.8.user.name: extra inputs are not permitted": func(o mend.Options) bool { return slices.Equal(o.NoFields, []string{"assistant.reasoning_content"}) },
 		"Too many images": func(o mend.Options) bool { return o.MaxImages == 100 },
 		"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant": func(o mend.Options) bool { return o.NoPrefill },
 	} {

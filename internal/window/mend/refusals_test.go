@@ -300,6 +300,9 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		},
 		"a message of the role developer": {body: chat("deepseek-chat", `{"role":"developer","content":"x"}`, hello), d: wire.Chat, kind: mend.Recast},
 		"the same, at DashScope":          {body: chat("qwen3.7-flash", `{"role":"developer","content":"x"}`, hello), d: wire.Chat, kind: mend.Recast},
+		"the same at Mistral, which names the place beside its words": {
+			body: chat("mistral-medium-3-5", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded,
+		},
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},

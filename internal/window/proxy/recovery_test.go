@@ -292,6 +292,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"m","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"reasoning_content"`, 400, plain, openai("property 'messages.1.assistant.reasoning_content' is unsupported")}},
 		},
+		"a member of another maker, for Mistral": {
+			"/openai/v1/chat/completions", `{"model":"mistral-medium-3-5","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"reasoning_content"`, 422, plain, `{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_content"],"msg":"Extra inputs are not permitted","input":"deep"}]},"type":"invalid_request_error","param":null,"code":null}`}},
+		},
 		"reasoning that Kimi wants back": {
 			"/openai/v1/chat/completions", `{"model":"kimi-k3","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"sh:0","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"sh:0","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`!"arguments":"{}"}}],"reasoning_content":" "}`, 400, plain, openai("thinking is enabled but reasoning_content is missing in assistant tool call message at index 1")}},
@@ -365,7 +369,7 @@ func TestEchoesTeachNothing(t *testing.T) {
 	const photo = `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
 		if strings.Contains(body, `"arguments":"{\"a\":\"so"`) {
-			return http.StatusUnprocessableEntity, "application/json", `{"detail":[{"type":"json_invalid","loc":["body","messages",1],"msg":"arguments are no JSON","input":{"content":"it says that the model does not support image input, and failed to download it"}}]}`
+			return http.StatusUnprocessableEntity, "application/json", `{"detail":[{"type":"json_invalid","loc":["body","messages",1,"does not support image input"],"msg":"arguments are no JSON","input":{"content":"it says that the model does not support image input, and failed to download it"}}]}`
 		}
 		return 0, "", ""
 	})
