@@ -57,6 +57,13 @@ var learned = []lesson{
 	{"image input is not supported", noImages}, // llama.cpp
 	{"image inputs are not supported", noImages},
 
+	// What Claude Code's search for tools has found: {"type":"tool_reference","tool_name":…} in a result.
+	{"contentblockparamunion: tool_reference", noReferences},                              // Moonshot (Kimi-K2#118)
+	{"invalid value: tool_reference", noReferences},                                       // Ark (claude-code#30912)
+	{"unknown variant tool_reference", noReferences},                                      // DeepSeek (jetbrains-cc-gui#591)
+	{"unexpected item type in content", noReferences},                                     // templates of vLLM (vllm#52489)
+	{"tool reference '", func(o *Options, _ string) bool { return !set(&o.NoLostTools) }}, // Claude: "… not found in available tools" (claude-code#81863)
+
 	{"unable to download", learnFetched},
 	{"error while downloading", learnFetched},
 	{"failed to download", learnFetched},
@@ -133,6 +140,9 @@ func noEmpty(o *Options, _ string) bool { return !set(&o.NoEmpty) }
 
 // noImages learns that the model takes no images.
 func noImages(o *Options, _ string) bool { return !set(&o.NoImages) }
+
+// noReferences learns that a result may not refer to a tool.
+func noReferences(o *Options, _ string) bool { return !set(&o.NoReferences) }
 
 // surrogates learns that half a surrogate pair is refused.
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }

@@ -55,6 +55,8 @@ type Options struct {
 	SystemFirst  bool     // a message of the system has to be the first: later ones become the user's
 	NoSystem     bool     // no message may be the system's
 	NoDeveloper  bool     // the role is system, and not developer
+	NoReferences bool     // a result may not refer to a tool
+	NoLostTools  bool     // a result may only refer to tools that the request declares
 	// NeedReasoning means that the model's messages need reasoning, which the client has dropped: a space stands for it. The models that ask
 	// for it have none that is signed.
 	NeedReasoning bool
@@ -70,7 +72,7 @@ const (
 	Unsigned  = "unsigned"  // thinking without a signature, or at the end of a message, went
 	Scaled    = "scaled"    // an image was made smaller
 	Retyped   = "retyped"   // an image got the media type that it has
-	Described = "described" // a line took the place of an image
+	Described = "described" // a line took the place of an image, a document, or the reference to a tool
 	Closed    = "closed"    // arguments that ended too early were closed
 	Wrapped   = "wrapped"   // arguments or a result of the wrong kind of JSON were put into the right one
 	Renamed   = "renamed"   // the name of a tool in a call

@@ -247,6 +247,9 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
 	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]}`
 	described := func(n int) string { return strings.TrimSpace(strings.Repeat(mend.Described+" ", n)) }
+	found := func(model string) string {
+		return strings.ReplaceAll(messages(hello, using, returned(`[{"type":"tool_reference","tool_name":"DesignSync"}]`)), "claude-opus-4-8", model)
+	}
 	item := func(text string) string {
 		return `{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}`
 	}
@@ -303,6 +306,10 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"the same at Mistral, which names the place beside its words": {
 			body: chat("mistral-medium-3-5", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded,
 		},
+		"a result that refers to a tool, for Kimi":            {body: found("kimi-k3"), d: wire.Messages, kind: mend.Described},
+		"the same at Ark":                                     {body: found("doubao-seed"), d: wire.Messages, kind: mend.Described},
+		"the same at DeepSeek":                                {body: found("deepseek-v4-pro"), d: wire.Messages, kind: mend.Described},
+		"the same for Claude, where the tool is not declared": {body: found("claude-opus-4-8"), d: wire.Messages, kind: mend.Described},
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},

@@ -260,6 +260,22 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"muse-spark","messages":[`, `{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/first.png"}}` + strings.Repeat(`,{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`, 51) + `]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, chatAnswer,
 			[]answer{{`first.png`, 400, plain, openai("request contains 52 images, exceeding the maximum of 50 allowed per request")}},
 		},
+		"a reference to a tool, for Kimi": {
+			"/anthropic/v1/messages", `{"model":"kimi-k3","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, openai("failed to convert tool result content: unsupported content type in ContentBlockParamUnion: tool_reference")}},
+		},
+		"a reference to a tool, at Ark": {
+			"/anthropic/v1/messages", `{"model":"doubao-seed","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, openai("invalid value: tool_reference, supported values are: text, thinking, image")}},
+		},
+		"a reference to a tool, at DeepSeek": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, openai("Failed to deserialize the JSON body into the target type: messages[4].content: unknown variant `tool_reference`, expected `text` at line 1 column 42187")}},
+		},
+		"a reference to a tool that is gone": {
+			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"tools":[{"name":"ToolSearch","input_schema":{"type":"object"}}],"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, anthropic("Tool reference 'DesignSync' not found in available tools")}},
+		},
 		"a PDF": {
 			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QUFBQQ=="}},{"type":"text","text":"a"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`"JVBERi0="`, 400, plain, anthropic("messages.0.content.0.pdf.source.base64.data: The PDF specified was not valid.")}},
