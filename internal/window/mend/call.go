@@ -324,6 +324,9 @@ func (l *list) applyEdits() {
 	l.m.draft().Replace(l.span, append(out, ']'))
 }
 
+// maxDeclared bounds the tools that are declared for the calls of a history.
+const maxDeclared = 128
+
 // declareTools declares the tools of earlier calls, by their names alone, if the provider demands that and the request declares none.
 func (m *mending) declareTools() {
 	declare := m.rules.dialect.NamedTools

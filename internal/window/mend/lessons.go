@@ -1,15 +1,11 @@
 package mend
 
 import (
-	"bytes"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/plimsoll/plimsoll/internal/lazy"
-	"github.com/plimsoll/plimsoll/internal/rawjson"
-	"github.com/plimsoll/plimsoll/window/wire"
 )
 
 // A lesson recognises a refusal by words in it, in lower case, and changes the options by what it says; learn returns false if they say
@@ -26,13 +22,17 @@ var learned = []lesson{
 	{"prefilling assistant messages is not supported", noPrefill},
 	{"conversation must end with a user message", noPrefill},
 	{"for serving but got assistant", noPrefill},
+	{"prefill is incompatible with enable_thinking", noPrefill}, // llama.cpp (llama.cpp#20861)
 	{"non-whitespace text", func(o *Options, _ string) bool { return !set(&o.NoBlank) }},
 	{"could not process image", decode},
 	{"does not represent a valid image", decode},
 	{"unable to process input image", decode},
 	{"provided image is not valid", decode},
-	{"document pages", documentPages}, // "too much media: 130 document pages + 0 images > 100"; before the images
-	{"too many images", learnImages},
+	{"document pages", documentPages},                 // "too much media: 130 document pages + 0 images > 100"; before the images
+	{"too many images", learnImages},                  // Copilot: "… but the model supports a maximum of 10 images." (vscode#306919)
+	{"too many url images", learnImages},              // "too many URL images in request (max 20)" (vscode#310937)
+	{"images, exceeding the maximum of", learnImages}, // Muse Spark: "request contains 52 images, exceeding the maximum of 50 …" (opencode#47721)
+	{"image(s) may be provided", learnImages},         // vLLM: "At most 5 image(s) may be provided in one request." (vllm#17092)
 	{"too much media", learnImages},
 
 	// A body with "\ud83d" and no second half: readers of JSON in Python, Rust and others refuse it (claude-code#68325, #86560).
@@ -47,13 +47,22 @@ var learned = []lesson{
 	{"document has no pages", learnDocuments},
 	{"unsupported mime type", learnMediaType},
 
-	{"unknown variant image_url", noImages}, // DeepSeek's reader (Reasonix#6294)
-	{"support image input", noImages},       // OpenRouter: "No endpoints found that support image input"
-	{"not a multimodal model", noImages},    // vLLM
+	{"unknown variant image_url", noImages},       // DeepSeek's reader (Reasonix#6294)
+	{"unknown variant image,", noImages},          // the same in Messages (DeepSeek-V3#1026)
+	{"content.type 参数非法，取值范围 ['text']", noImages}, // GLM: "messages.content.type is no valid parameter" (zcode-api#26)
+	{"support image input", noImages},             // OpenRouter: "No endpoints found that support image input"
+	{"not a multimodal model", noImages},          // vLLM
 	{"does not support image input", noImages},
 	{"does not support images", noImages},
 	{"image input is not supported", noImages}, // llama.cpp
 	{"image inputs are not supported", noImages},
+
+	// What Claude Code's search for tools has found: {"type":"tool_reference","tool_name":…} in a result.
+	{"contentblockparamunion: tool_reference", noReferences},                              // Moonshot (Kimi-K2#118)
+	{"invalid value: tool_reference", noReferences},                                       // Ark (claude-code#30912)
+	{"unknown variant tool_reference", noReferences},                                      // DeepSeek (jetbrains-cc-gui#591)
+	{"unexpected item type in content", noReferences},                                     // templates of vLLM (vllm#52489)
+	{"tool reference '", func(o *Options, _ string) bool { return !set(&o.NoLostTools) }}, // Claude: "… not found in available tools" (claude-code#81863)
 
 	{"unable to download", learnFetched},
 	{"error while downloading", learnFetched},
@@ -84,9 +93,18 @@ var learned = []lesson{
 	{"unexpected role 'user' after role 'tool'", needAnswers},           // Mistral (hermes-agent#20154, zed#37021)
 	{"alternate user and assistant roles except for tool", needAnswers}, // the template of Devstral and others of Mistral's, where it is served locally (mistral-vibe#1006)
 
-	{"^[a-za-z0-9_-]+$", plainIDs},                       // "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" (behind the name of another model)
-	{"with a length of 9", nineIDs},                      // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
-	{"expected an id that begins with", learnForeignIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
+	{"^[a-za-z0-9_-]+$", plainIDs}, // "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" (behind the name of another model)
+	// Messages of the system among the others, as Claude Code sends them since 2.1.154.
+	{"system message must be at the beginning", systemFirst},         // templates of Qwen: llama.cpp#20733, ollama#17774, lmstudio-bug-tracker#1999
+	{"unexpected role 'system' after role", systemFirst},             // Mistral (swarmauri-sdk#162)
+	{"unknown variant system, expected user or assistant", noSystem}, // DeepSeek in Messages (claudian#701)
+	{"unexpected role system. the messages api", noSystem},           // Claude, before it took any (cursor-claude-connector#3)
+	{"unknown variant developer, expected", noDeveloper},             // DeepSeek: "unknown variant `developer`, expected one of `system`, `user`, …" (pi#1048)
+	{"developer is not one of ['system'", noDeveloper},               // DashScope (ccx#161)
+
+	{"with a length of 9", nineIDs},                   // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
+	{"expected an id that begins with", learnItemIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
+	{"duplicate item found with id", learnItemIDs},    // "Duplicate item found with id msg_4. Remove duplicate items …" (pi#5149, vscode#321977)
 	{"extra inputs are not permitted", learnField},
 	{"is unsupported", learnField},    // Groq: "property 'messages.2.assistant.reasoning_content' is unsupported" (qwen-code#3304)
 	{"unknown parameter", learnField}, // OpenAI: "Unknown parameter: 'messages[2].reasoning_content'."
@@ -127,11 +145,23 @@ func noEmpty(o *Options, _ string) bool { return !set(&o.NoEmpty) }
 // noImages learns that the model takes no images.
 func noImages(o *Options, _ string) bool { return !set(&o.NoImages) }
 
+// noReferences learns that a result may not refer to a tool.
+func noReferences(o *Options, _ string) bool { return !set(&o.NoReferences) }
+
 // surrogates learns that half a surrogate pair is refused.
 func surrogates(o *Options, _ string) bool { return !set(&o.NoSurrogates) }
 
 // needTools learns that a history with calls needs declared tools.
 func needTools(o *Options, _ string) bool { return !set(&o.NeedTools) }
+
+// systemFirst learns that a message of the system has to be the first.
+func systemFirst(o *Options, _ string) bool { return !set(&o.SystemFirst) }
+
+// noSystem learns that no message may be the system's.
+func noSystem(o *Options, _ string) bool { return !set(&o.NoSystem) }
+
+// noDeveloper learns that there is no role developer.
+func noDeveloper(o *Options, _ string) bool { return !set(&o.NoDeveloper) }
 
 // nineIDs learns that ids of calls are nine letters and digits.
 func nineIDs(o *Options, _ string) bool { return !set(&o.NineIDs) }
@@ -156,19 +186,14 @@ func set(flag *bool) (was bool) {
 	return was
 }
 
-// learnImages learns the number behind the first "> ", as in "too much media: 0 document pages + 101 images > 100"; without one, 100.
+// learnImages learns how many images a request may have; without a number in the refusal, 100. With 0 the model has no eyes.
 func learnImages(o *Options, refusal string) bool {
-	n := 0
-	if _, rest, ok := strings.Cut(refusal, "> "); ok {
-		for _, c := range []byte(rest) {
-			if c < '0' || c > '9' || n > 1<<16 {
-				break
-			}
-			n = n*10 + int(c-'0')
-		}
+	n := claudeImages
+	if at := imageLimit().FindStringSubmatch(refusal); at != nil {
+		n, _ = strconv.Atoi(at[1])
 	}
 	if n == 0 {
-		n = claudeImages
+		return noImages(o, refusal)
 	}
 	if o.MaxImages > 0 && o.MaxImages <= n {
 		return false
@@ -176,6 +201,9 @@ func learnImages(o *Options, refusal string) bool {
 	o.MaxImages = n
 	return true
 }
+
+// imageLimit finds the most images that a refusal allows, as in "too much media: 0 document pages + 101 images > 100".
+var imageLimit = lazy.Regexp(`(?:> |\(max |maximum of |at most )([0-9]{1,6})`)
 
 // learnDocuments learns that a document is refused: the one that the refusal names, or all if it names none.
 func learnDocuments(o *Options, refusal string) bool {
@@ -258,194 +286,15 @@ func learnIDLength(o *Options, refusal string) bool {
 	return true
 }
 
-// learnForeignIDs learns that items may not have ids that another provider made. It removes them: an item may have none.
-func learnForeignIDs(o *Options, refusal string) bool {
-	for prefix, kind := range map[string]string{"'fc'": "function_call", "'msg'": "message", "'ctc'": "custom_tool_call"} {
-		if strings.Contains(refusal, "begins with "+prefix) {
-			return o.addField(kind + ".id")
-		}
-	}
-	return false
+// learnItemIDs learns that items of one kind may not have the ids that they have: those are of another provider, or two items have the same.
+// All items of the kind lose theirs, which an item need not have.
+func learnItemIDs(o *Options, refusal string) bool {
+	at := itemID().FindStringSubmatch(refusal)
+	return at != nil && o.addField(itemKinds[at[1]])
 }
 
-// learnField learns that the provider refuses a member, which it takes from the path in the refusal.
-func learnField(o *Options, refusal string) bool {
-	for _, form := range fieldPaths {
-		if at := form().FindStringSubmatch(refusal); at != nil {
-			path := at[1]
-			if len(at) > 2 {
-				path = at[2] + "." + at[1]
-			}
-			return o.addField(fieldOf(path))
-		}
-	}
-	return false
-}
+// itemID finds the letters that OpenAI's ids of one kind of items begin with.
+var itemID = lazy.Regexp(`(?:an id that begins with '|duplicate item found with id )([a-z]{1,8})['_]`)
 
-// fieldPaths find the path of a member in a list of messages; that of Gemini has the member before the path.
-var fieldPaths = []func() *regexp.Regexp{
-	lazy.Regexp(`((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200}): extra inputs are not permitted`),
-	lazy.Regexp(`property '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})' is unsupported`),
-	lazy.Regexp(`unknown parameter: '((?:messages|input)[.\[][a-z0-9_.\[\]-]{1,200})'`),
-	lazy.Regexp(`unknown name ([a-z0-9_]{1,64}) at '(contents\[[a-z0-9_.\[\]-]{1,200})': cannot find field`),
-}
-
-// needed are members without which a message means something else: they stay, whatever a refusal says.
-var needed = []string{
-	"role", "content", "type", "text", "id", "name", "input", "arguments", "args", "function", "tool_calls", "functioncall", "functionresponse", "response",
-	"parts", "tool_use_id", "tool_call_id", "call_id", "output", "thinking", "data", "source", "summary", "encrypted_content",
-}
-
-// fieldOf returns how [Options.NoFields] names the member at a path: "tool_use.signature" for messages.1.content.0.tool_use.signature,
-// ".reasoning_content" for messages[2].reasoning_content. It is "" for a member that must stay.
-func fieldOf(path string) string {
-	names := strings.FieldsFunc(path, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
-	if len(names) < 3 {
-		return ""
-	}
-	name, holder := names[len(names)-1], names[len(names)-2]
-	if _, err := strconv.Atoi(holder); err == nil {
-		holder = ""
-	}
-	if slices.Contains(needed, name) || holder == "thinking" && name == "signature" || name[0] >= '0' && name[0] <= '9' {
-		return ""
-	}
-	return holder + "." + name
-}
-
-// addField adds a member to NoFields. It returns false if that is "", known already, or there are too many.
-func (o *Options) addField(name string) bool {
-	if name == "" || slices.Contains(o.NoFields, name) || len(o.NoFields) >= maxLessons {
-		return false
-	}
-	o.NoFields = append(slices.Clip(o.NoFields), name)
-	return true
-}
-
-// mendRaw applies rules to the JSON of messages: it replaces halves of surrogate pairs and removes members that the provider refuses.
-// Messages and parts keep their positions.
-func (m *mending) mendRaw() {
-	if !m.o.NoSurrogates && len(m.o.NoFields) == 0 {
-		return
-	}
-	if m.o.NoSurrogates && m.r.SystemSpan.Len() > 0 {
-		if fixed := replaceHalves(m.r.Raw(m.r.SystemSpan)); fixed != nil {
-			m.draft().Replace(m.r.SystemSpan, fixed)
-			m.addAction(Replaced, -1, "", 0)
-		}
-	}
-	for i := m.from; i < len(m.r.Messages); i++ {
-		before := m.r.Raw(m.r.Messages[i].Span)
-		after, kind := before, ""
-		if m.o.NoSurrogates {
-			if fixed := replaceHalves(before); fixed != nil {
-				after, kind = fixed, Replaced
-			}
-		}
-		if len(m.o.NoFields) > 0 {
-			if fixed := m.withoutFields(&m.r.Messages[i], after); fixed != nil {
-				after, kind = fixed, Unfielded
-			}
-		}
-		if kind != "" {
-			m.draft().ReplaceMessage(i, after)
-			m.addAction(kind, i, "", len(before)-len(after))
-		}
-	}
-}
-
-// replaceHalves returns JSON in which each escaped half of a surrogate pair is U+FFFD, as most readers take it; nil if there is none. The
-// length does not change.
-func replaceHalves(text []byte) (fixed []byte) {
-	for at := 0; ; {
-		n := bytes.Index(text[at:], []byte(`\u`))
-		if n < 0 {
-			return fixed
-		}
-		at += n
-		slashes := 0
-		for at-slashes > 0 && text[at-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 1 || at+6 > len(text) {
-			at += 2
-			continue
-		}
-		r, ok := rawjson.Hex4(text[at+2 : at+6])
-		if !ok || r < 0xd800 || r > 0xdfff {
-			at += 6
-			continue
-		}
-		if r < 0xdc00 && at+12 <= len(text) && text[at+6] == '\\' && text[at+7] == 'u' {
-			if low, ok := rawjson.Hex4(text[at+8 : at+12]); ok && low >= 0xdc00 && low <= 0xdfff {
-				at += 12
-				continue
-			}
-		}
-		if fixed == nil {
-			fixed = bytes.Clone(text)
-		}
-		copy(fixed[at:], `\ufffd`)
-		at += 6
-	}
-}
-
-// withoutFields returns msg, whose JSON is text, without the members that the provider refuses in it and its parts; nil if it has none.
-func (m *mending) withoutFields(msg *wire.Message, text []byte) []byte {
-	if text[0] != '{' {
-		return nil
-	}
-	var edits []wire.Edit
-	for j := range msg.Parts {
-		p := msg.Parts[j].Span
-		if p == msg.Span || !msg.Span.Contains(p) || m.r.Body[p.Start] != '{' {
-			continue
-		}
-		at := wire.Span{Start: p.Start - msg.Span.Start, End: p.End - msg.Span.Start}
-		if keys := m.refusedMembers(at.Of(text), "type"); len(keys) > 0 {
-			if with, err := rawjson.Remove(at.Of(text), keys...); err == nil {
-				edits = append(edits, wire.Edit{Span: at, With: with})
-			}
-		}
-	}
-	out, err := wire.Splice(text, edits)
-	if err != nil {
-		return nil
-	}
-	if keys := m.refusedMembers(out, "role", "type"); len(keys) > 0 {
-		if with, err := rawjson.Remove(out, keys...); err == nil {
-			return with
-		}
-	}
-	if len(edits) == 0 {
-		return nil
-	}
-	return out
-}
-
-// refusedMembers returns the members of an object that the provider refuses. One of the members in kinds tells the object's kind; one without any
-// loses what is refused in any kind.
-func (m *mending) refusedMembers(object []byte, kinds ...string) (keys []string) {
-	var holders []string
-	for _, member := range kinds {
-		if kind, ok := rawjson.Text(object, member); ok {
-			holders = append(holders, strings.ToLower(kind))
-		}
-	}
-	for member, err := range rawjson.Members(object, 0) {
-		if err != nil {
-			return nil
-		}
-		for _, f := range m.o.NoFields {
-			holder, name, _ := strings.Cut(f, ".")
-			if strings.EqualFold(string(member.Key), name) && (holder == "" || slices.Contains(holders, holder) || len(holders) == 0) {
-				keys = append(keys, string(member.Key))
-				break
-			}
-		}
-	}
-	return keys
-}
-
-// maxDeclared bounds the tools that are declared for the calls of a history.
-const maxDeclared = 128
+// itemKinds gives the id of a kind of items, as [Options.NoFields] names it, by the letters that it begins with.
+var itemKinds = map[string]string{"fc": "function_call.id", "msg": "message.id", "ctc": "custom_tool_call.id", "rs": "reasoning.id"}

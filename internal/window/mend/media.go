@@ -9,11 +9,15 @@ import (
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
+// surplusImage replaces one of too many images.
+const surplusImage = "[An image stood here; the request had too many.]"
+
 // replacementFor returns the text that replaces an image or document in part j of message i, "" if the provider does not refuse it. block
-// must contain media.
+// must contain media. It counts down the images of which there are too many, where nothing else is looked for in images.
 func (m *mending) replacementFor(i, j int, block wire.Span) string {
 	o := &m.o
-	if !o.NoImages && !o.NoFetched && !o.NoDocuments && !o.OldDocuments && len(o.NoTypes) == 0 && len(o.NoURLs) == 0 || m.r.Body[block.Start] != '{' {
+	surplus := m.surplus > 0 && len(m.rules.pictures.types) == 0 // else mendPicture takes them
+	if !surplus && !o.NoImages && !o.NoFetched && !o.NoDocuments && !o.OldDocuments && len(o.NoTypes) == 0 && len(o.NoURLs) == 0 || m.r.Body[block.Start] != '{' {
 		return ""
 	}
 	kind, mime, url := m.mediaOf(m.r.Raw(block))
@@ -29,6 +33,9 @@ func (m *mending) replacementFor(i, j int, block wire.Span) string {
 		return "[A file of the type " + cleanType(mime) + " stood here, which the provider does not take.]"
 	case url != "" && (kind == "image" && o.NoFetched || slices.ContainsFunc(o.NoURLs, refused)):
 		return "[A file stood here, which the provider could not fetch.]"
+	case kind == "image" && surplus:
+		m.surplus--
+		return surplusImage
 	}
 	return ""
 }

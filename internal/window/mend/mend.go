@@ -53,6 +53,11 @@ type Options struct {
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
 	PlainIDs     bool     // they have letters, digits, '_' and '-' alone, whatever the model, for package repair
 	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
+	SystemFirst  bool     // a message of the system has to be the first: later ones become the user's
+	NoSystem     bool     // no message may be the system's
+	NoDeveloper  bool     // the role is system, and not developer
+	NoReferences bool     // a result may not refer to a tool
+	NoLostTools  bool     // a result may only refer to tools that the request declares
 	// NeedReasoning means that the model's messages need reasoning, which the client has dropped: a space stands for it. The models that ask
 	// for it have none that is signed.
 	NeedReasoning bool
@@ -69,7 +74,7 @@ const (
 	Unsigned  = "unsigned"  // thinking without a signature, or at the end of a message, went
 	Scaled    = "scaled"    // an image was made smaller
 	Retyped   = "retyped"   // an image got the media type that it has
-	Described = "described" // a line took the place of an image
+	Described = "described" // a line took the place of an image, a document, or the reference to a tool
 	Closed    = "closed"    // arguments that ended too early were closed
 	Wrapped   = "wrapped"   // arguments or a result of the wrong kind of JSON were put into the right one
 	Renamed   = "renamed"   // the name of a tool in a call
@@ -80,6 +85,7 @@ const (
 	Unfielded = "unfielded" // a member that the provider does not know went
 	Declared  = "declared"  // the tools of earlier calls are declared
 	Answered  = "answered"  // a line of the model between results and the user's words
+	Recast    = "recast"    // a message got another role
 	Reasoned  = "reasoned"  // a message of the model got a space for its reasoning
 	Budgeted  = "budgeted"  // max_tokens and the thinking budget were made to fit, or thinking was switched off
 	Cut       = "cut"       // nothing was done: a message before Options.From has to change
@@ -111,15 +117,12 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 		o.Model = r.Model
 	}
 	next, actions, err := mendWith((*mending).mendRaw, r, o)
-	if err == nil && o.NeedAnswers {
-		var more []Action
-		next, more, err = mendWith((*mending).addAnswers, next, o)
-		actions = append(actions, more...)
-	}
-	if err == nil && o.NeedReasoning {
-		var more []Action
-		next, more, err = mendWith((*mending).addReasoning, next, o)
-		actions = append(actions, more...)
+	for _, step := range taughtSteps(o) {
+		if err == nil {
+			var more []Action
+			next, more, err = mendWith(step, next, o)
+			actions = append(actions, more...)
+		}
 	}
 	if err == nil {
 		var more []Action
@@ -140,6 +143,20 @@ func Mend(r *wire.Request, o Options) (*wire.Request, []Action, error) {
 	}
 	sorting.StableBy(actions, func(a, b Action) int { return cmp.Compare(a.Message, b.Message) })
 	return next, actions, nil
+}
+
+// taughtSteps returns what has to be done to whole messages before their contents are mended, by what refusals have taught; mostly nothing.
+func taughtSteps(o Options) (steps []func(*mending)) {
+	if o.SystemFirst || o.NoSystem || o.NoDeveloper {
+		steps = append(steps, (*mending).recastSystem)
+	}
+	if o.NeedAnswers {
+		steps = append(steps, (*mending).addAnswers)
+	}
+	if o.NeedReasoning {
+		steps = append(steps, (*mending).addReasoning)
+	}
+	return steps
 }
 
 // maxRounds limits how often a mended request is checked again. One round is enough unless a request has several faults at once.

@@ -357,30 +357,3 @@ func TestPrefill(t *testing.T) {
 		}
 	}
 }
-
-func TestLearn(t *testing.T) {
-	for words, check := range map[string]func(mend.Options) bool{
-		"messages: text content blocks must contain non-whitespace text": func(o mend.Options) bool { return o.NoBlank },
-		"This model does not support assistant message prefill.":         func(o mend.Options) bool { return o.NoPrefill },
-		"Could not process image":                                        func(o mend.Options) bool { return o.Decode },
-		"Too much media: 0 document pages + 120 images > 100":            func(o mend.Options) bool { return o.MaxImages == 100 },
-		"Too many images": func(o mend.Options) bool { return o.MaxImages == 100 },
-		"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant": func(o mend.Options) bool { return o.NoPrefill },
-	} {
-		o, ok := mend.Learn(mend.Options{}, words)
-		if !ok || !check(o) {
-			t.Errorf("%q taught %+v, %v", words, o, ok)
-		}
-		if _, again := mend.Learn(o, words); again {
-			t.Errorf("%q teaches the same twice: it would be tried in a loop", words)
-		}
-	}
-	if _, ok := mend.Learn(mend.Options{}, "Overloaded"); ok {
-		t.Error("an overloaded provider teaches nothing")
-	}
-	o, _ := mend.Learn(mend.Options{}, "non-whitespace text")
-	next, _ := fix(t, wire.Messages, messages(hello, `{"role":"assistant","content":[{"type":"text","text":"\n"},{"type":"tool_use","id":"t1","name":"sh","input":{}}]}`, returned(`"x"`)), o)
-	if string(next.Body) != messages(hello, using, returned(`"x"`)) {
-		t.Errorf("gave %s", next.Body)
-	}
-}

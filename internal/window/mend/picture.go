@@ -26,7 +26,7 @@ type picture struct {
 // change, it records that as a Cut and removes none.
 func (m *mending) countImages() {
 	u := &m.rules.pictures
-	if len(u.types) == 0 || u.crowd == 0 && m.o.MaxImages == 0 {
+	if u.crowd == 0 && m.o.MaxImages == 0 {
 		return
 	}
 	n := 0
@@ -38,7 +38,7 @@ func (m *mending) countImages() {
 	}
 	if limit := m.mostImages(n); limit > 0 && n > limit {
 		// Some more go than have to: else the next image would change the beginning of the conversation again.
-		m.surplus = n - limit*4/5
+		m.surplus = n - max(limit*4/5, 1)
 		n -= m.surplus
 	}
 	m.crowd = u.crowd > 0 && n > u.crowd
@@ -224,7 +224,7 @@ func (m *mending) mendPicture(i int, p *wire.Part, pic *picture) []byte {
 		// "all content must be type 'text' if 'is_error' is true" (vellum-assistant#18387)
 		return m.describeInstead(i, p, pic, "[An image stood here; a result that says it failed may have none.]")
 	case tooMany:
-		return m.describeInstead(i, p, pic, "[An image stood here; the request had too many.]")
+		return m.describeInstead(i, p, pic, surplusImage)
 	case pic.data.IsZero():
 		if u.fetched {
 			return nil

@@ -246,6 +246,13 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 	photo := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
 	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]}`
+	described := func(n int) string { return strings.TrimSpace(strings.Repeat(mend.Described+" ", n)) }
+	found := func(model string) string {
+		return strings.ReplaceAll(messages(hello, using, returned(`[{"type":"tool_reference","tool_name":"DesignSync"}]`)), "claude-opus-4-8", model)
+	}
+	item := func(text string) string {
+		return `{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}`
+	}
 	bodies := map[string]lessonRow{
 		"half a surrogate pair":                       {body: chat("m", `{"role":"user","content":"cut \ud83d"}`), d: wire.Chat, kind: mend.Replaced},
 		"a PDF that cannot be read":                   {body: messages(one(paper + `,{"type":"text","text":"a"}`)), d: wire.Messages, kind: mend.Described},
@@ -271,6 +278,43 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		},
 		"words of the user right behind results, for Mistral": {
 			body: chat("mistral-large", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`, then), d: wire.Chat, kind: mend.Answered,
+		},
+		"the same, for a reader of Messages": {
+			body: strings.ReplaceAll(messages(one(pictureOf("image/jpeg", encoded("image/jpeg", painted(8, 8))))), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Described,
+		},
+		"an image, for a model of GLM without eyes": {body: chat("glm-4.6", one(photo)), d: wire.Chat, kind: mend.Described},
+		"reasoning with an id that another provider made": {
+			body: input(hello, `{"type":"reasoning","id":"thinking_0","summary":[],"encrypted_content":"gAAA"}`, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`),
+			d:    wire.Responses, kind: mend.Unfielded,
+		},
+		"two items of one id": {
+			body: input(hello, item("b"), then, item("d"), then), d: wire.Responses, kind: mend.Unfielded + " " + mend.Unfielded,
+		},
+		"more images than the model takes": {
+			body: chat("muse-spark", one(repeated(52, "%s", photo))), d: wire.Chat, kind: described(12), // of 50 four in five stay
+		},
+		"the same, at Copilot":                {body: chat("gpt-5.1", one(repeated(11, "%s", photo))), d: wire.Chat, kind: described(3)},
+		"images by their address, at Copilot": {body: chat("gemini-3-pro", one(repeated(21, "%s", photo))), d: wire.Chat, kind: described(5)},
+		"a message of the system among the others": {
+			body: chat("qwen3.5-27b", hello, said, `{"role":"system","content":"x"}`, then), d: wire.Chat, kind: mend.Recast,
+		},
+		"one in Messages": {
+			body: strings.ReplaceAll(messages(hello, said, then, `{"role":"system","content":"x"}`), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Recast,
+		},
+		"one for an older Claude": {
+			body: messages(hello, said, then, `{"role":"system","content":"x"}`), d: wire.Messages, kind: mend.Recast,
+		},
+		"a message of the role developer": {body: chat("deepseek-chat", `{"role":"developer","content":"x"}`, hello), d: wire.Chat, kind: mend.Recast},
+		"the same, at DashScope":          {body: chat("qwen3.7-flash", `{"role":"developer","content":"x"}`, hello), d: wire.Chat, kind: mend.Recast},
+		"the same at Mistral, which names the place beside its words": {
+			body: chat("mistral-medium-3-5", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded,
+		},
+		"a result that refers to a tool, for Kimi":            {body: found("kimi-k3"), d: wire.Messages, kind: mend.Described},
+		"the same at Ark":                                     {body: found("doubao-seed"), d: wire.Messages, kind: mend.Described},
+		"the same at DeepSeek":                                {body: found("deepseek-v4-pro"), d: wire.Messages, kind: mend.Described},
+		"the same for Claude, where the tool is not declared": {body: found("claude-opus-4-8"), d: wire.Messages, kind: mend.Described},
+		"the model's words at the end, for a model of llama.cpp that thinks": {
+			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},
 		"the same, in Messages":              {body: strings.ReplaceAll(messages(hello, using, returned(`"x"`)), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Reasoned},
 		"an id of a call, for Mistral":       {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},

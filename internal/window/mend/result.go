@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/plimsoll/plimsoll/internal/rawjson"
@@ -50,7 +51,7 @@ func (m *mending) mendResult(i, j int, p *wire.Part) {
 			m.addAction(Emptied, i, p.CallID, 0)
 			return
 		}
-		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasRefusedText(p)) {
+		if line == "" && len(p.Media) == 0 && !(m.rules.dialect.NoEmptyText && m.hasRefusedText(p)) && !m.o.NoReferences && !m.o.NoLostTools {
 			return
 		}
 		m.mendBlocks(i, j, p, line)
@@ -68,6 +69,10 @@ func (m *mending) mendBlocks(i, j int, p *wire.Part, line string) {
 			continue
 		}
 		raw := m.r.Raw(at)
+		if name := m.refusedReference(raw); name != "" {
+			l.replaceElement(k, m.describeInstead(i, p, &picture{block: at}, "[The tool "+name+" was found.]"))
+			continue
+		}
 		if m.rules.dialect.NoEmptyText {
 			if text := rawjson.Get(raw, "text"); text.Len() >= 2 && raw[text.Start] == '"' && m.kindOf(raw) == "text" && m.isRefusedText(wire.Span{Start: at.Start + text.Start, End: at.Start + text.End}) {
 				l.dropElement(k)
@@ -97,6 +102,20 @@ func (m *mending) mendBlocks(i, j int, p *wire.Part, line string) {
 		return
 	}
 	l.applyEdits()
+}
+
+// refusedReference returns the name of the tool to which a block refers, if the provider refuses that; "" otherwise.
+func (m *mending) refusedReference(block []byte) string {
+	if !m.o.NoReferences && !m.o.NoLostTools || m.kindOf(block) != "tool_reference" {
+		return ""
+	}
+	name, _ := rawjson.Text(block, "tool_name")
+	// A tool without a name is a set of them, which may have this one.
+	declared := func(t wire.Tool) bool { return t.Name == name || t.Name == "" }
+	if !m.o.NoReferences && slices.ContainsFunc(m.r.Tools, declared) {
+		return ""
+	}
+	return cmp.Or(name, "(none)")
 }
 
 // isRefusedText reports whether the provider refuses a text in a result because it is empty, or all white space.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/plimsoll/plimsoll/internal/rawjson"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -266,3 +267,29 @@ func (m *mending) emptyContent() []byte {
 
 // trimmed returns a text without the white space at its end.
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
+
+// recastSystem gives the system's messages another role where the provider refuses them: to one that has to be the first, or may not be
+// there, that of the user, and system to a developer. They stay where they are, so that what stands before them stays as it was sent.
+func (m *mending) recastSystem() {
+	for i := m.from; i < len(m.r.Messages); i++ {
+		msg := &m.r.Messages[i]
+		if msg.Role != wire.RoleSystem || m.r.Body[msg.Span.Start] != '{' {
+			continue
+		}
+		was, _ := rawjson.Text(m.r.Raw(msg.Span), "role")
+		first := i == 0 && len(m.r.System) == 0
+		switch {
+		case was == "": // an item of Responses that declares tools
+		case m.o.NoSystem, m.o.SystemFirst && !first:
+			m.recast(i, wire.RoleUser)
+		case m.o.NoDeveloper && was == "developer":
+			m.recast(i, wire.RoleSystem)
+		}
+	}
+}
+
+// recast gives message i another role.
+func (m *mending) recast(i int, role wire.Role) {
+	m.draft().SetMember(m.r.Messages[i].Span, "role", wire.Quote(nil, role.String()))
+	m.addAction(Recast, i, "", 0)
+}

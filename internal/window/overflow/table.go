@@ -95,6 +95,7 @@ var table = [...]row{
 		phrases: []phrase{
 			"request ({actual} tokens) exceeds the available context size ({limit} tokens)",
 			"request exceeds the available context size",
+			"context size has been exceeded",
 		},
 		limitMember: "n_ctx", actualMember: "n_prompt_tokens",
 	},
@@ -105,6 +106,8 @@ var table = [...]row{
 			"tokens to keep from the initial prompt is greater than the context length (n_keep: {actual}>= n_ctx: {limit})",
 			"tokens to keep from the initial prompt is greater than the context length",
 			"reached context length of {limit} tokens with model",
+			"input does not fit in context length. the input has {actual} tokens, but the context length only supports {limit} tokens",
+			"input does not fit in context length",
 		},
 	},
 	{
@@ -219,6 +222,11 @@ var table = [...]row{
 		},
 	},
 	{
+		// The size of all messages in bytes (kimi-code#1862): the window is not known by it.
+		form: "kimi.bytes", provider: "kimi",
+		phrases: []phrase{"total message size {_} exceeds limit {_}"},
+	},
+	{
 		form: "minimax.window", provider: "minimax",
 		phrases: []phrase{"context window exceeds limit"},
 	},
@@ -235,9 +243,10 @@ var table = [...]row{
 		phrases: []phrase{"range of input length should be [1, {limit}]"},
 	},
 	{
+		// 1210 is any parameter that is not taken, so the words alone tell (opencode#27629).
 		form: "glm.prompt", provider: "glm",
 		codes:   []string{"1261", "model_context_window_exceeded"},
-		phrases: []phrase{"prompt exceeds max length", "model_context_window_exceeded"},
+		phrases: []phrase{"prompt exceeds max length", "model_context_window_exceeded", "tokens in request more than max tokens allowed"},
 	},
 	{
 		form: "cohere.tokens", provider: "cohere",
@@ -394,6 +403,8 @@ var others = [...]other{
 	{what: "image in bytes", all: []phrase{"image exceeds {_} mb maximum"}},
 	{what: "image in pixels", all: []phrase{"image dimensions exceed max allowed size"}},
 	{what: "images, their number", all: []phrase{"too many images"}},
+	{what: "the same, by their address", all: []phrase{"too many url images"}},
+	{what: "the same, in other words", all: []phrase{"images, exceeding the maximum of {_}"}},
 	{what: "pages of a PDF", all: []phrase{"maximum of {_} pdf pages"}},
 	{what: "one file", codes: []string{"image_too_large", "file_too_large"}},
 }

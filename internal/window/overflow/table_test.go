@@ -65,9 +65,11 @@ var refusals = []seen{
 	{"llamacpp.context", 400, `{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":13392,"n_ctx":8192}}`, Overflow{Limit: 8192, Actual: 13392}},
 	{"llamacpp.context", 400, `{"error":{"code":400,"message":"request (13392 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":13392,"n_ctx":8192}}`, Overflow{Limit: 8192, Actual: 13392}},
 	{"llamacpp.context", 500, `{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"server_error"}}`, Overflow{}},
+	{"llamacpp.context", 500, `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`, Overflow{}},
 	{"lmstudio.keep", 400, `{"error":"The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input."}`, Overflow{Limit: 4096, Actual: 13055}},
 	{"lmstudio.keep", 400, `{"error":{"message":"Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}}`, Overflow{Limit: 32768, Actual: 111490}},
 	{"lmstudio.keep", 400, `{"error":"Reached context length of 4096 tokens with model (arch: qwen3vlmoe) that does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat."}`, Overflow{Limit: 4096}},
+	{"lmstudio.keep", 400, `{"error":"Input does not fit in context length. The input has 31430 tokens, but the context length only supports 30000 tokens."}`, Overflow{Limit: 30000, Actual: 31430}},
 	{"ollama.input", 400, `{"error":"prompt too long; exceeded max context length by 1200 tokens"}`, Overflow{}},
 	{"ollama.input", 500, `{"error":"input length (9000 tokens) exceeds the model's maximum context length (8192 tokens)"}`, Overflow{Limit: 8192, Actual: 9000}},
 
@@ -100,12 +102,14 @@ var refusals = []seen{
 	{"copilot.prompt", 400, `{"error":{"message":"prompt token count of 391491 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`, Overflow{Limit: 128000, Actual: 391491}},
 	{"mistral.prompt", 400, `{"object":"error","message":"Prompt contains 40016 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","param":null,"code":"3051"}`, Overflow{Limit: 32768, Actual: 40016}},
 	{"kimi.limit", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)","type":"invalid_request_error"}}`, Overflow{Limit: 262144, Actual: 269030}},
+	{"kimi.bytes", 400, `{"error":{"message":"Invalid request: total message size 2100954 exceeds limit 2097152","type":"invalid_request_error"}}`, Overflow{}},
 	{"minimax.window", 400, `{"type":"error","error":{"type":"bad_request_error","message":"invalid params, context window exceeds limit (2013)","http_code":"400"},"request_id":"0517"}`, Overflow{}},
 	{"minimax.window", 200, `{"id":"0517","choices":null,"base_resp":{"status_code":2013,"status_msg":"invalid params, context window exceeds limit"}}`, Overflow{}},
 	{"cerebras.length", 400, `{"message":"Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}`, Overflow{Limit: 40000, Actual: 42328}},
 	{"groq.messages", 400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, Overflow{}},
 	{"qwen.range", 400, `{"error":{"message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]","type":"invalid_request_error","param":null,"code":"invalid_parameter_error"}}`, Overflow{Limit: 129024}},
 	{"glm.prompt", 400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`, Overflow{}},
+	{"glm.prompt", 400, `{"error":{"code":"1210","message":"tokens in request more than max tokens allowed"}}`, Overflow{}},
 	{"cohere.tokens", 400, `{"message":"too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a shorter prompt."}`, Overflow{Limit: 4081, Actual: 4292}},
 	{"cohere.tokens", 400, `{"message":"too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs. The limit for this model is 128000 tokens."}`, Overflow{Limit: 128000}},
 	{"poolside.input", 400, `{"error":{"message":"Input length 140000 exceeds the maximum allowed input length of 131072 tokens."}}`, Overflow{Limit: 131072, Actual: 140000}},
@@ -151,6 +155,7 @@ func TestStreams(t *testing.T) {
 		{"anthropic.prompt", 200, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 201130 tokens > 200000 maximum\"}}", Overflow{Limit: 200000, Actual: 201130}},
 		{"gemini.input", 200, "data: [{\"error\":{\"code\":400,\"message\":\"The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).\",\ndata: \"status\":\"INVALID_ARGUMENT\"}}]\n\n", Overflow{Limit: 1048576, Actual: 1200293}},
 		{"lmstudio.keep", 200, "event: error\ndata: {\"error\":{\"message\":\"The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length, or provide a shorter input\"}}\n\n", Overflow{}},
+		{"lmstudio.keep", 200, "event: error\ndata: {\"error\":{\"message\":\"Input does not fit in context length. The input has 31430 tokens, but the context length only supports 30000 tokens.\"}}\n\n", Overflow{Limit: 30000, Actual: 31430}},
 	} {
 		got, ok := Classify(s.status, event+"; charset=utf-8", []byte(s.body))
 		if s.want.Form, s.want.Provider = s.form, got.Provider; !ok || got != s.want {
@@ -192,12 +197,15 @@ func TestOthersNeverMatch(t *testing.T) {
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.3.custom.name: String should have at most 64 characters"}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6543210 bytes > 5242880 bytes"}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.4.content.20.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}}`},
+		{413, `{"error":{"message":"too many URL images in request (max 20)","code":"invalid_request_body"}}`},
+		{413, `{"error":{"message":"request contains 52 images, exceeding the maximum of 50 allowed per request","type":"invalid_request_error"}}`},
 		{413, `{"type":"error","error":{"type":"invalid_request_error","message":"A maximum of 100 PDF pages may be provided."}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"The long context beta is not yet available for this subscription."}}`},
 
 		{400, `{"error":{"message":"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.","type":"invalid_request_error"}}`},
 		{400, `{"error":{"message":"Invalid value: 'foo'"}}`},
+		{400, `{"error":{"code":"1210","message":"Invalid API parameter, please check the documentation."}}`},
 		// The echo of a request is not read.
 		{422, `{"detail":[{"loc":["body","messages"],"msg":"field required","input":{"content":"prompt is too long: 201130 tokens > 200000 maximum"}}]}`},
 		// Nor is what a model writes.

@@ -85,7 +85,8 @@ func (t *exchange) mendRefused(a *answer) bool {
 	if t.mends == 1 && a.mayRefuseContents() && t.mendAll(o) { // what is known already, before anything is learned
 		return true
 	}
-	words := strings.Join(said.Read(a.failure, a.res.StatusCode == http.StatusOK).Texts, "\n")
+	read := said.Read(a.failure, a.res.StatusCode == http.StatusOK)
+	words := strings.Join(append(read.Texts, read.Places...), "\n")
 	if next, done, err := repair.RepairRefused(t.request, words); err == nil && next != t.request && t.recut(next, "mended") {
 		t.actions = append(t.actions, fmt.Sprintf("repaired:%d", len(done)))
 		return true

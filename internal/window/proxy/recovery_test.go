@@ -277,9 +277,41 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"qwen3-32b","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{\"a\":\"so"}}]},{"role":"tool","tool_call_id":"c1","content":"x"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"arguments":"{\"a\":\"so"`, 500, plain, openai("Failed to parse tool call arguments as JSON")}},
 		},
+		"words at the end that llama.cpp does not go on from": {
+			"/openai/v1/chat/completions", `{"model":"qwen3-32b","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b"}`, `,{"role":"user","content":"c"},{"role":"assistant","content":"b"}`, chatAnswer,
+			[]answer{{`"content":"b"}]`, 400, plain, openai("Assistant response prefill is incompatible with enable_thinking.")}},
+		},
 		"a model without eyes": {
 			"/openai/v1/chat/completions", `{"model":"deepseek-chat","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/b.png"}},{"type":"text","text":"f"}]}`, chatAnswer,
 			[]answer{{`"image_url"`, 404, plain, openai("No endpoints found that support image input")}},
+		},
+		"a model of DeepSeek without eyes, in Messages": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://example.com/b.png"}},{"type":"text","text":"f"}]}`, messagesAnswer,
+			[]answer{{`"type":"image"`, 400, plain, openai("unknown variant `image`, expected one of `text`, `tool_use`")}},
+		},
+		"a model of GLM without eyes": {
+			"/openai/v1/chat/completions", `{"model":"glm-4.6","messages":[`, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"image_url"`, 400, plain, `{"error":{"code":"1210","message":"messages.content.type 参数非法，取值范围 ['text']"}}`}},
+		},
+		"too many images": {
+			"/openai/v1/chat/completions", `{"model":"muse-spark","messages":[`, `{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/first.png"}}` + strings.Repeat(`,{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`, 51) + `]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`, chatAnswer,
+			[]answer{{`first.png`, 400, plain, openai("request contains 52 images, exceeding the maximum of 50 allowed per request")}},
+		},
+		"a reference to a tool, for Kimi": {
+			"/anthropic/v1/messages", `{"model":"kimi-k3","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, openai("failed to convert tool result content: unsupported content type in ContentBlockParamUnion: tool_reference")}},
+		},
+		"a reference to a tool, at Ark": {
+			"/anthropic/v1/messages", `{"model":"doubao-seed","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, openai("invalid value: tool_reference, supported values are: text, thinking, image")}},
+		},
+		"a reference to a tool, at DeepSeek": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, openai("Failed to deserialize the JSON body into the target type: messages[4].content: unknown variant `tool_reference`, expected `text` at line 1 column 42187")}},
+		},
+		"a reference to a tool that is gone": {
+			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"tools":[{"name":"ToolSearch","input_schema":{"type":"object"}}],"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"DesignSync"}]}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
+			[]answer{{`tool_reference`, 400, plain, anthropic("Tool reference 'DesignSync' not found in available tools")}},
 		},
 		"a PDF": {
 			"/anthropic/v1/messages", `{"model":"claude-opus-4-8","max_tokens":1000,"messages":[`, `{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QUFBQQ=="}},{"type":"text","text":"a"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
@@ -317,6 +349,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/openai/v1/chat/completions", `{"model":"devstral-small","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"abcdefghi","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefghi","content":"x"},{"role":"user","content":"b"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`"content":"x"},{"role":"user"`, 400, plain, openai("After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.")}},
 		},
+		"a member of another maker, for Mistral": {
+			"/openai/v1/chat/completions", `{"model":"mistral-medium-3-5","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"deep"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d","reasoning_content":"deeper"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"reasoning_content"`, 422, plain, `{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_content"],"msg":"Extra inputs are not permitted","input":"deep"}]},"type":"invalid_request_error","param":null,"code":null}`}},
+		},
 		"reasoning that Kimi wants back": {
 			"/openai/v1/chat/completions", `{"model":"kimi-k3","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"sh:0","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"sh:0","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
 			[]answer{{`!"arguments":"{}"}}],"reasoning_content":" "}`, 400, plain, openai("thinking is enabled but reasoning_content is missing in assistant tool call message at index 1")}},
@@ -325,9 +361,37 @@ func TestRefusedContentsAreMended(t *testing.T) {
 			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`![{"type":"thinking","thinking":" ","signature":""},{"type":"tool_use"`, 400, plain, openai("The `content[].thinking` in the thinking mode must be passed back to the API.")}},
 		},
+		"a message of the system among the others": {
+			"/openai/v1/chat/completions", `{"model":"qwen3.5-27b","messages":[`, `{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"system","content":"t"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d"},{"role":"system","content":"t"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`{"role":"system","content":"t"}`, 500, plain, `{"error":{"code":500,"message":"Jinja Exception: System message must be at the beginning.","type":"server_error"}}`}},
+		},
+		"a message of the system that Claude Code sends to a template of Qwen": {
+			"/anthropic/v1/messages", `{"model":"qwen3.5-27b","max_tokens":1000,"system":"s","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]},{"role":"system","content":"t"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"},{"role":"system","content":"t"}`, messagesAnswer,
+			[]answer{{`"role":"system"`, 400, plain, openai("System message must be at the beginning.")}},
+		},
+		"a message of the system that DeepSeek refuses in Messages": {
+			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"system":"s","messages":[`, `{"role":"user","content":"a"},{"role":"system","content":"t"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"},{"role":"system","content":"t"}`, messagesAnswer,
+			[]answer{{`"role":"system"`, 400, plain, openai("Failed to deserialize the JSON body into the target type: messages[1].role: unknown variant `system`, expected `user` or `assistant` at line 1 column 7954")}},
+		},
+		"a developer": {
+			"/openai/v1/chat/completions", `{"model":"deepseek-chat","messages":[`, `{"role":"developer","content":"s"},{"role":"user","content":"a"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"developer"`, 400, plain, openai("Failed to deserialize the JSON body into the target type: messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool` at line 1 column 85")}},
+		},
+		"a developer, at DashScope": {
+			"/openai/v1/chat/completions", `{"model":"qwen3.7-flash","messages":[`, `{"role":"developer","content":"s"},{"role":"user","content":"a"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"developer"`, 400, plain, openai("developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.['0'].role'")}},
+		},
 		"an item of another maker": {
 			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"function_call","id":"x-1","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
 			[]answer{{`"id":"x-1"`, 400, plain, openai("Invalid 'input[1].id': 'x-1'. Expected an ID that begins with 'fc'.")}},
+		},
+		"reasoning of another maker": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","store":false,"input":[`, `{"role":"user","content":"a"},{"type":"reasoning","id":"thinking_0","summary":[],"encrypted_content":"gAAA"},{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{`"id":"thinking_0"`, 400, plain, openai("Invalid 'input[1].id': 'thinking_0'. Expected an ID that begins with 'rs'.")}},
+		},
+		"two items of one id": {
+			"/openai/v1/responses", `{"model":"gpt-5.1","input":[`, `{"role":"user","content":"a"},{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"b"}]},{"role":"user","content":"c"},{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"d"}]},{"role":"user","content":"e"}`, `,{"type":"message","id":"msg_4","role":"assistant","content":[{"type":"output_text","text":"d"}]},{"role":"user","content":"e"}`, responsesAnswer,
+			[]answer{{`"id":"msg_4"`, 400, plain, `{"error":{"message":"Duplicate item found with id msg_4. Remove duplicate items from your input and try again.","code":"invalid_request_body"}}`}},
 		},
 		"a member that Gemini does not know": {
 			"/gemini/v1beta/models/gemini-3-pro:generateContent", `{"contents":[`, `{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","note":"x"}]},{"role":"user","parts":[{"text":"c"}]}`, `,{"role":"model","parts":[{"text":"d"}]},{"role":"user","parts":[{"text":"e"}]}`, geminiAnswer,
@@ -362,7 +426,7 @@ func TestEchoesTeachNothing(t *testing.T) {
 	const photo = `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
 		if strings.Contains(body, `"arguments":"{\"a\":\"so"`) {
-			return http.StatusUnprocessableEntity, "application/json", `{"detail":[{"type":"json_invalid","loc":["body","messages",1],"msg":"arguments are no JSON","input":{"content":"it says that the model does not support image input, and failed to download it"}}]}`
+			return http.StatusUnprocessableEntity, "application/json", `{"detail":[{"type":"json_invalid","loc":["body","messages",1,"does not support image input"],"msg":"arguments are no JSON","input":{"content":"it says that the model does not support image input, and failed to download it"}}]}`
 		}
 		return 0, "", ""
 	})

@@ -198,6 +198,9 @@ var forms = [...]form{
 	// "… organization_id did not match the target organization".
 	{name: "openai.encrypted", cause: Foreign, words: []string{"encrypted content", "could not be verified"}, code: "invalid_encrypted_content"},
 	{name: "openai.encrypted", cause: Foreign, words: []string{"encrypted content", "could not be decrypted"}},
+	// opencode#48742, Kilo#14314; the second is xAI's (sub2api#4535).
+	{name: "openai.encrypted", cause: Foreign, words: []string{"encrypted_content", "was not issued to this caller"}},
+	{name: "openai.encrypted", cause: Foreign, words: []string{"could not decrypt the provided encrypted_content"}},
 	// vercel/ai#7543, bifrost#5410: 404 or 400.
 	{name: "openai.not_kept", cause: Missing, words: []string{"rs_", "not found. items are not persisted when store is set to false"}},
 	{name: "openai.alone", cause: Changed, words: []string{"of type reasoning was provided without its required following item"}},

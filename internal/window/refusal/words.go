@@ -9,6 +9,7 @@ package refusal
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -23,6 +24,9 @@ type Words struct {
 	Texts []string // as [Normal] leaves them
 	Codes []string // values of code, type, status, … in lower case
 	Param string   // the member of the request that is at fault, where OpenAI names it
+	// Places are the texts that stand beside a loc, behind it: "messages.31.assistant.reasoning_content: extra inputs are not permitted".
+	// Its names may be the client's, so they are not in Texts, where any word of them might be taken for the provider's.
+	Places []string
 	// Status is the HTTP status that the body names, 0 when it names none.
 	Status int
 	// Counts are numeric members by name: llama.cpp's n_ctx and n_prompt_tokens. An absurd
@@ -43,6 +47,7 @@ var (
 const (
 	maxTexts = 32
 	maxDepth = 64
+	maxPlace = 256 // bytes of a place, and of what is said of it
 )
 
 // MaxBody bounds how much of an error body is read, in bytes. The longest real ones are a few KiB.
@@ -82,6 +87,22 @@ type frame struct {
 	member   string // in an object: the name whose value comes next
 	valueDue bool
 	inError  bool
+	loc, msg string // of an object: the place that a validator names, and what it says of it
+}
+
+// locMember is the member with the place of a fault, a list of names and indices, as validators of Python write it (Mistral, vLLM).
+const locMember = "loc"
+
+// addPlace records what a validator says of a place, once it has said both. A place with other than plain names is no path.
+func (w *Words) addPlace(f *frame) {
+	place, ok := strings.CutPrefix(strings.ToLower(f.loc), ".")
+	place = strings.TrimPrefix(place, "body.")
+	if !ok || f.msg == "" || len(place) > maxPlace || len(w.Places) == maxTexts {
+		return
+	}
+	if strings.Trim(place, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == "" {
+		w.Places = append(w.Places, place+": "+Normal(f.msg))
+	}
 }
 
 // readJSON collects the words of a JSON body. With errorsOnly it takes only what is inside of an error.
@@ -102,6 +123,12 @@ func (w *Words) readJSON(body []byte, errorsOnly bool) {
 			top.member, top.valueDue = strings.ToLower(name), true
 			continue
 		}
+		if top != nil && !top.object && top.name == locMember && top.inError && len(open) > 1 && len(open[len(open)-2].loc) <= maxPlace {
+			if _, nests := token.(json.Delim); !nests {
+				open[len(open)-2].loc += fmt.Sprint(".", token)
+				continue
+			}
+		}
 		name, inError := "", !errorsOnly
 		if top != nil {
 			name, inError = top.name, top.inError
@@ -112,6 +139,7 @@ func (w *Words) readJSON(body []byte, errorsOnly bool) {
 		switch v := token.(type) {
 		case json.Delim:
 			if v == '}' || v == ']' {
+				w.addPlace(top)
 				open = open[:len(open)-1]
 				if len(open) > 0 {
 					open[len(open)-1].valueDue = false
@@ -129,6 +157,9 @@ func (w *Words) readJSON(body []byte, errorsOnly bool) {
 			}
 			if inError || slices.Contains(errorMembers, name) {
 				w.addString(name, v)
+			}
+			if inError && name == "msg" {
+				top.msg = v[:min(len(v), maxPlace)]
 			}
 		case json.Number:
 			if inError {
