@@ -30,6 +30,9 @@ type Options struct {
 	MaxID int
 	// NineIDs is true for a provider whose ids of calls are nine letters and digits, as Mistral's are; then MaxID means nothing.
 	NineIDs bool
+	// UniqueIDs is true for a provider of Chat or Responses that takes an id once in a whole history. Others compare the calls of one
+	// message, or those that are open at once.
+	UniqueIDs bool
 	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its call
 	// becomes words of the user where it stands.
 	Frozen int

@@ -51,6 +51,7 @@ type Options struct {
 	NoFields     []string // members that are refused: the kind of the block or the role of the message, "" for any, a dot, and the name
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
+	UniqueIDs    bool     // an id of a call is taken once in a whole history, for package repair
 	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
 	SystemFirst  bool     // a message of the system has to be the first: later ones become the user's
 	NoSystem     bool     // no message may be the system's

@@ -109,7 +109,7 @@ func (d *decision) repairPairs() {
 		return
 	}
 	taught := d.mendOptions()
-	o := repair.Options{Frozen: d.frozenMessages(), MaxID: taught.MaxID, NineIDs: taught.NineIDs}
+	o := repair.Options{Frozen: d.frozenMessages(), MaxID: taught.MaxID, NineIDs: taught.NineIDs, UniqueIDs: taught.UniqueIDs}
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}
