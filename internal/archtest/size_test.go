@@ -30,10 +30,10 @@ var roomLines = map[string]int{
 	"journal":          1870,
 	"limit":            340,
 	"memory":           16320, // with what tells statements from questions and orders (signs), and what records are named by
-	"process":          25620, // with the use of a run, what refusals name, and the rests of the watches over disks and trees
+	"process":          25670, // with the use of a run, what refusals name, the rests of the watches over disks and trees, and turns at the weight of a session
 	"tools":            31_000,
 	"watch":            11040, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
-	"window":           42380, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, what each answer has cost, the reasoning that models want back, and roles that they refuse
+	"window":           42480, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, what each answer has cost, the reasoning that models want back, and roles that they refuse
 }
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.

@@ -21,7 +21,7 @@
 //   - A second result of a call is dropped when it says the same, and else its words go
 //     behind those of the first. A result of no call is dropped. A result that comes before
 //     the only call with its id is moved behind it.
-//   - A second call with an id that may not be used twice gets another id, and so does its
+//   - A second call with an id that may not be used twice (with Options.UniqueIDs: in the whole history) gets another id, and so does its
 //     result; an exact copy made at the same time, without a result, is dropped.
 //   - Of messages that were sent before (Options.Frozen) none is changed. A result that comes when its call was sent with a note becomes
 //     words of the user where it stands: the model has read the note, and reads the result now.

@@ -33,7 +33,7 @@ func (p *pairing) chooseIDs(o Options) {
 		if c.id == "" || c.group == p.open {
 			continue // shape is not pairing, and the open turn is left alone
 		}
-		if old, ok := taken[c.id]; ok && p.mustDiffer(&p.calls[old], c) {
+		if old, ok := taken[c.id]; ok && p.mustDiffer(&p.calls[old], c, o) {
 			if c.result == none && p.calls[old].group == c.group && p.same(&p.calls[old], c) {
 				c.drop = true
 				p.addAction(Duplicate, c.msg, c.id, p.partOf(c).Span.Len())
@@ -54,9 +54,9 @@ func (p *pairing) chooseIDs(o Options) {
 }
 
 // mustDiffer reports whether a call may not share the id of an earlier one.
-func (p *pairing) mustDiffer(old, c *call) bool {
+func (p *pairing) mustDiffer(old, c *call, o Options) bool {
 	switch {
-	case p.rules.UniqueIDs:
+	case p.rules.UniqueIDs || o.UniqueIDs:
 		return true
 	case p.rules.Items:
 		return p.answeredBefore(old) > c.msg // an id is free when its call is answered

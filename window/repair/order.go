@@ -83,7 +83,7 @@ func (s *scratch) claimID(rules *wire.Rules, part *wire.Part, o Options) bool {
 	if badID(rules, part.CallID, o) {
 		return false
 	}
-	if !rules.UniqueIDs {
+	if !rules.UniqueIDs && !o.UniqueIDs {
 		return true // compared within the message
 	}
 	if s.ids[part.CallID] != 0 {
@@ -246,7 +246,7 @@ func (s *scratch) itemsInOrder(r *wire.Request, o Options) bool {
 			part := &m.Parts[j]
 			switch {
 			case part.Kind == wire.Call && m.Role == wire.RoleAssistant:
-				if s.ids[part.CallID] == called || badID(r.Dialect.Rules(), part.CallID, o) || part.Type != "function_call" && part.Type != "custom_tool_call" {
+				if was := s.ids[part.CallID]; was == called || o.UniqueIDs && was != 0 || badID(r.Dialect.Rules(), part.CallID, o) || part.Type != "function_call" && part.Type != "custom_tool_call" {
 					return false // rare kinds are for the walk to judge
 				}
 				s.ids[part.CallID] = called

@@ -129,7 +129,7 @@ func FuzzBrokenHistories(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		for _, d := range dialects {
-			check(t, d, broken(d, seed), repair.Options{})
+			check(t, d, broken(d, seed), repair.Options{UniqueIDs: seed%2 == 1})
 		}
 	})
 }
@@ -210,7 +210,7 @@ func FuzzRepair(f *testing.F) {
 		if err != nil {
 			return
 		}
-		next, actions, err := repair.Repair(r, repair.Options{MaxID: maxID % 200, NineIDs: maxID%3 == 0})
+		next, actions, err := repair.Repair(r, repair.Options{MaxID: maxID % 200, NineIDs: maxID%3 == 0, UniqueIDs: maxID%5 == 0})
 		if err != nil {
 			if next != r || actions != nil {
 				t.Errorf("an error and another request: %v", err)

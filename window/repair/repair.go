@@ -33,6 +33,9 @@ type Options struct {
 	// AnyID is true for a model that is not Claude behind a service that speaks Messages: its ids have other characters too
 	// ("functions.sh:0"), and the model reads them (kimi-code#3429, litellm#32214).
 	AnyID bool
+	// UniqueIDs is true for a provider of Chat or Responses that takes an id once in a whole history. Others compare the calls of one
+	// message, or those that are open at once.
+	UniqueIDs bool
 	// Frozen is the number of leading messages that were sent before. They are not changed: a result that comes too late for its call
 	// becomes words of the user where it stands.
 	Frozen int

@@ -216,6 +216,29 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Where an id may be used once in a history, later calls get another, and so do their results.
+func TestUniqueIDs(t *testing.T) {
+	o := repair.Options{UniqueIDs: true}
+	for _, d := range []wire.Dialect{wire.Chat, wire.Responses} {
+		for before, after := range map[string]string{
+			"u:x c:1 t:1=r a:y u:z c:2 t:2=s a:w":           "u:x c:1 t:1=r a:y u:z c:2 t:2=s a:w",
+			"u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w":           "u:x c:1 t:1=r a:y u:z c:1_2 t:1_2=s a:w",
+			"u:x c:1,2 t:1=r,2=s c:2,1 t:2=t,1=u a:w":       "u:x c:1,2 t:1=r,2=s c:2_2,1_2 t:2_2=t,1_2=u a:w",
+			"u:x c:1 t:1=r c:1 t:1=s c:1_2 t:1_2=t c:1 u:y": "u:x c:1 t:1=r c:1_3 t:1_3=s c:1_2 t:1_2=t c:1_4 n:1_4 u:y",
+		} {
+			in := body(d, list(d, before))
+			next, _ := fix(t, d, in, o)
+			if want := body(d, list(d, after)); compact(t, next.Body) != compact(t, want) {
+				t.Errorf("%s: %s\n got %s\nwant %s", d, before, next.Body, want)
+			}
+			valid(t, d, next, in)
+			if _, actions := fix(t, d, body(d, list(d, "u:x c:1 t:1=r a:y u:z c:1 t:1=s a:w")), repair.Options{}); len(actions) > 0 {
+				t.Errorf("%s: without a refusal %v", d, actions)
+			}
+		}
+	}
+}
+
 // joinNotes writes "t:1=r n:2" as one message, "+" between.
 func joinNotes(text string) string {
 	words := strings.Fields(text)

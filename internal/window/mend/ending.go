@@ -106,7 +106,7 @@ func (m *mending) mendThinking() {
 	m.addAction(Budgeted, -1, "", 0)
 }
 
-// received is what the model says between results and the words of the user, where a model demands that it says something.
+// received stands between results and the words of the user, as the model's, where its template demands a message of the model there.
 const received = "[The results are here.]"
 
 // addAnswers adds a message of the model where the user speaks right behind results that are messages of their own.

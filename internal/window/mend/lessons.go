@@ -103,6 +103,8 @@ var learned = []lesson{
 	{"developer is not one of ['system'", noDeveloper},               // DashScope (ccx#161)
 
 	{"with a length of 9", nineIDs},                   // "Tool call id was c1 but must be a-z, A-Z, 0-9, with a length of 9." (Mistral)
+	{"duplicate value for 'tool_call_id'", uniqueIDs}, // DeepSeek: "… of in message[4]" (craft-agents-oss#621)
+	{"is duplicated", repeatedIDs},                    // Kimi: "Invalid request: tool call id write:0 is duplicated" (openclaw#51155)
 	{"expected an id that begins with", learnItemIDs}, // "Invalid 'input[3].id': 'x-1'. Expected an ID that begins with 'fc'." (TanStack/ai#1212)
 	{"duplicate item found with id", learnItemIDs},    // "Duplicate item found with id msg_4. Remove duplicate items …" (pi#5149, vscode#321977)
 	{"extra inputs are not permitted", learnField},
@@ -172,6 +174,14 @@ func needAnswers(o *Options, _ string) bool { return !set(&o.NeedAnswers) }
 // plainIDs learns that the ids of calls may have no other characters than Claude's.
 func plainIDs(o *Options, refusal string) bool {
 	return strings.Contains(refusal, "tool_use") && strings.Contains(refusal, "id:") && !set(&o.PlainIDs)
+}
+
+// uniqueIDs learns that no two calls of a history may have the same id.
+func uniqueIDs(o *Options, _ string) bool { return !set(&o.UniqueIDs) }
+
+// repeatedIDs learns the same if it is ids of calls that are repeated.
+func repeatedIDs(o *Options, refusal string) bool {
+	return strings.Contains(refusal, "tool call id ") && uniqueIDs(o, refusal)
 }
 
 // objects learns that arguments of calls have to be JSON objects.

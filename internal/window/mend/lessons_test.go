@@ -72,6 +72,9 @@ func TestRolesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next, actions := fix(t, c.d, c.before, c.o)
+			if _, before := mend.First(actions); before != (c.o.From > 0) {
+				t.Errorf("a message that was sent before has to change: %v", before)
+			}
 			if want := cmp.Or(c.after, c.before); string(next.Body) != want {
 				t.Errorf("%v\ngave %s\nwant %s", actions, next.Body, want)
 			}

@@ -52,6 +52,7 @@ type Options struct {
 	MaxID        int      // most characters of a call's id, for package repair; 0 means the provider's known limit
 	NineIDs      bool     // the ids of calls are nine letters and digits, for package repair
 	PlainIDs     bool     // they have letters, digits, '_' and '-' alone, whatever the model, for package repair
+	UniqueIDs    bool     // an id of a call is taken once in a whole history, for package repair
 	Objects      bool     // the arguments of a call have to be an object, also where they are valid JSON or ""
 	SystemFirst  bool     // a message of the system has to be the first: later ones become the user's
 	NoSystem     bool     // no message may be the system's

@@ -106,6 +106,9 @@ func TestRandomHarm(t *testing.T) {
 			if _, actions := fix(t, d, body, mend.Options{Provider: "anthropic", From: int(seed % 3)}); len(actions) > 0 {
 				mended++
 			}
+			fix(t, d, body, mend.Options{
+				Model: "qwen3.5-27b", From: int(seed % 3), SystemFirst: seed%2 == 0, NoSystem: seed%2 == 1, NoDeveloper: true, NoReferences: true, MaxImages: 1 + int(seed%3),
+			})
 			if t.Failed() {
 				t.Fatalf("%s, seed %d", d, seed)
 			}

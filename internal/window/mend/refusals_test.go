@@ -246,6 +246,7 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 	photo := `{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}`
 	paper := `{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}`
 	call := `{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"sh","arguments":"{}"}}]}`
+	tool := `{"role":"tool","tool_call_id":"c1","content":"x"}`
 	described := func(n int) string { return strings.TrimSpace(strings.Repeat(mend.Described+" ", n)) }
 	found := func(model string) string {
 		return strings.ReplaceAll(messages(hello, using, returned(`[{"type":"tool_reference","tool_name":"DesignSync"}]`)), "claude-opus-4-8", model)
@@ -316,9 +317,11 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"the model's words at the end, for a model of llama.cpp that thinks": {
 			body: chat("qwen3-32b", hello, said), d: wire.Chat, kind: mend.Prompted,
 		},
-		"the same, in Messages":              {body: strings.ReplaceAll(messages(hello, using, returned(`"x"`)), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Reasoned},
-		"an id of a call, for Mistral":       {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
-		"an id of a call over 64 characters": {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
+		"the same, in Messages":                      {body: strings.ReplaceAll(messages(hello, using, returned(`"x"`)), "claude-opus-4-8", "deepseek-v4-pro"), d: wire.Messages, kind: mend.Reasoned},
+		"two calls of one id in a history, for Kimi": {body: chat("kimi-k3", hello, call, tool, call, tool), d: wire.Chat},
+		"the same for DeepSeek":                      {body: chat("deepseek-chat", hello, call, tool, call, tool), d: wire.Chat},
+		"an id of a call, for Mistral":               {body: chat("m", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat},
+		"an id of a call over 64 characters":         {body: input(hello, `{"type":"function_call","call_id":"c","name":"sh","arguments":"{}"}`, `{"type":"function_call_output","call_id":"c","output":"x"}`), d: wire.Responses},
 	}
 	page, err := os.ReadFile("../../../docs/refusals.md")
 	if err != nil {

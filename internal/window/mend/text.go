@@ -268,28 +268,36 @@ func (m *mending) emptyContent() []byte {
 // trimmed returns a text without the white space at its end.
 func trimmed(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
-// recastSystem gives the system's messages another role where the provider refuses them: to one that has to be the first, or may not be
-// there, that of the user, and system to a developer. They stay where they are, so that what stands before them stays as it was sent.
+// recastSystem gives the system's messages another role where the provider refuses them. They stay where they are, so that what stands
+// before them stays as it was sent.
 func (m *mending) recastSystem() {
-	for i := m.from; i < len(m.r.Messages); i++ {
-		msg := &m.r.Messages[i]
-		if msg.Role != wire.RoleSystem || m.r.Body[msg.Span.Start] != '{' {
-			continue
-		}
-		was, _ := rawjson.Text(m.r.Raw(msg.Span), "role")
-		first := i == 0 && len(m.r.System) == 0
-		switch {
-		case was == "": // an item of Responses that declares tools
-		case m.o.NoSystem, m.o.SystemFirst && !first:
-			m.recast(i, wire.RoleUser)
-		case m.o.NoDeveloper && was == "developer":
-			m.recast(i, wire.RoleSystem)
+	for i := range m.r.Messages {
+		switch role := m.refusedSystem(i); {
+		case role == wire.RoleOther:
+		case i < m.from:
+			m.addAction(Cut, i, "", 0)
+		default:
+			m.draft().SetMember(m.r.Messages[i].Span, "role", wire.Quote(nil, role.String()))
+			m.addAction(Recast, i, "", 0)
 		}
 	}
 }
 
-// recast gives message i another role.
-func (m *mending) recast(i int, role wire.Role) {
-	m.draft().SetMember(m.r.Messages[i].Span, "role", wire.Quote(nil, role.String()))
-	m.addAction(Recast, i, "", 0)
+// refusedSystem returns the role that message i needs if it is the system's and the provider refuses that: the user's if it has to be the
+// first or may not be there, the system's if it is a developer's. It returns RoleOther for a message that is taken.
+func (m *mending) refusedSystem(i int) wire.Role {
+	msg := &m.r.Messages[i]
+	if msg.Role != wire.RoleSystem || m.r.Body[msg.Span.Start] != '{' {
+		return wire.RoleOther
+	}
+	was, _ := rawjson.Text(m.r.Raw(msg.Span), "role")
+	first := i == 0 && len(m.r.System) == 0
+	switch {
+	case was == "": // an item of Responses that declares tools
+	case m.o.NoSystem, m.o.SystemFirst && !first:
+		return wire.RoleUser
+	case m.o.NoDeveloper && was == "developer":
+		return wire.RoleSystem
+	}
+	return wire.RoleOther
 }

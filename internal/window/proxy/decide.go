@@ -108,8 +108,8 @@ func (d *decision) repairPairs() {
 	if d.p.o.NoRepair {
 		return
 	}
-	taught := d.mendOptions()
-	o := repair.Options{Frozen: d.frozenMessages(), MaxID: taught.MaxID, NineIDs: taught.NineIDs, AnyID: !d.Family.Claude() && !taught.PlainIDs}
+	o := d.repairOptions(d.mendOptions())
+	o.Frozen = d.frozenMessages()
 	if d.rt.up.Provider == Bedrock {
 		o.MaxID = repair.BedrockMaxID
 	}
@@ -167,6 +167,11 @@ func (t *conversation) mendOptions() mend.Options {
 	o, _ := t.p.lessons.Get(t.lessonKey())
 	o.Provider, o.Model, o.Betas = t.upstream, t.model, t.betas
 	return o
+}
+
+// repairOptions returns what the ids of calls are held to, by the model and by what refusals have taught.
+func (t *conversation) repairOptions(o mend.Options) repair.Options {
+	return repair.Options{MaxID: o.MaxID, NineIDs: o.NineIDs, UniqueIDs: o.UniqueIDs, AnyID: !t.Family.Claude() && !o.PlainIDs}
 }
 
 // lessonKey returns the key of the rules learned from refusals: conversation and model, because models differ.

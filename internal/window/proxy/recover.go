@@ -116,8 +116,8 @@ func (t *exchange) mendAll(o mend.Options) bool {
 		return false
 	}
 	ids := 0
-	if o.MaxID > 0 || o.NineIDs || o.PlainIDs {
-		if paired, renamed, err := repair.Repair(next, repair.Options{MaxID: o.MaxID, NineIDs: o.NineIDs, AnyID: !t.Family.Claude() && !o.PlainIDs}); err == nil {
+	if o.MaxID > 0 || o.NineIDs || o.PlainIDs || o.UniqueIDs {
+		if paired, renamed, err := repair.Repair(next, t.repairOptions(o)); err == nil {
 			next, ids = paired, len(renamed)
 		}
 	}

@@ -420,6 +420,46 @@ func TestRefusedContentsAreMended(t *testing.T) {
 	}
 }
 
+// A provider that takes an id of a call once in a history gets another for each later call with the same, turn after turn, and what it was
+// sent stays as it was sent.
+func TestRepeatedIDsAreRenamed(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"Invalid request: tool call id write:0 is duplicated", "Duplicate value for 'tool_call_id' of in message[4]"} {
+		url, bodies := refusing(t, chatAnswer, func(body string) (int, string, string) {
+			var r struct {
+				Messages []struct {
+					Calls []struct{ ID string } `json:"tool_calls"`
+				}
+			}
+			seen := map[string]bool{}
+			_ = json.Unmarshal([]byte(body), &r)
+			for _, m := range r.Messages {
+				for _, c := range m.Calls {
+					if seen[c.ID] {
+						return http.StatusBadRequest, "application/json", `{"error":{"message":"` + words + `","type":"invalid_request_error"}}`
+					}
+					seen[c.ID] = true
+				}
+			}
+			return 0, "", ""
+		})
+		_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+		turn := `{"role":"assistant","content":null,"tool_calls":[{"id":"write:0","type":"function","function":{"name":"write","arguments":"{}"}}]},{"role":"tool","tool_call_id":"write:0","content":"x"}`
+		history, want, sent := `{"role":"user","content":"a"},`+turn+`,`+turn, 2, ""
+		for n := range 5 {
+			res, text := post(t, root+"/openai/v1/chat/completions", `{"model":"kimi-k3","messages":[`+history+`]}`)
+			last := strings.TrimSuffix((*bodies)[len(*bodies)-1], "]}")
+			if res.StatusCode != http.StatusOK || len(*bodies) != want || !strings.HasPrefix(last, sent) {
+				t.Fatalf("turn %d: %s %s after %d requests, want %d; the last: %s\nafter %s", n, res.Status, text, len(*bodies), want, last, sent)
+			}
+			if id := fmt.Sprintf(`"tool_call_id":"write:0_%d"`, n+2); !strings.Contains(last, id) {
+				t.Errorf("turn %d: there is no %s in %s", n, id, last)
+			}
+			history, want, sent = history+`,{"role":"assistant","content":"d"},{"role":"user","content":"e"},`+turn, want+1, last
+		}
+	}
+}
+
 // What a provider echoes of a conversation teaches nothing: only its own words do.
 func TestEchoesTeachNothing(t *testing.T) {
 	t.Parallel()
