@@ -71,6 +71,9 @@ const (
 	// memory is the limit of the run. The agent takes a tenth of it; what the build takes does not fit.
 	memory   = 384 * limit.MiB
 	buildMiB = 1024
+	// buildSeconds is the time for which the build would keep what it takes, as a linker does. The kernel ends it before; where only Plimsoll
+	// watches the memory, twice a second, a build that takes and leaves all of it in between would go unnoticed.
+	buildSeconds = 3
 	// windowTokens is the stand-in's window in tokens, which a few pages of a log fill. The tools for Argo CD alone take a good part of
 	// argocdTokens.
 	windowTokens = 10000
