@@ -366,6 +366,12 @@ func TestRequiredSaysWhatToDo(t *testing.T) {
 	} else {
 		contains(t, "the warning", o.stderr, "per process", "plimsoll doctor")
 	}
+	// A limit that somebody has asked for and that nobody holds is named too.
+	for flag, value := range map[string]string{"--cpus": "1", "--swap-max": "1G"} {
+		if o := s.plimsoll("run", "--layer", "rlimit", flag, value, "--", "true"); o.code != 0 || !strings.Contains(o.stderr, "nobody holds "+flag+" (") {
+			t.Errorf("%s: status %d, %q", flag, o.code, o.stderr)
+		}
+	}
 	if !chosenLayer().kernel {
 		return
 	}
