@@ -91,6 +91,37 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestTheDemoEndsWithItsReader: when nobody reads on, as in `plimsoll demo | head`, it ends what it has started and leaves nothing.
+func TestTheDemoEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	temp := filepath.Join(w.home, "tmp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(plimsoll, "demo", "--no-questions")
+	cmd.Dir, cmd.Env = w.work, append(w.environment(), "TMPDIR="+temp)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "plimsoll demo:") {
+		t.Errorf("it begins with %q, %v", line, err)
+	}
+	out.Close()
+	_ = cmd.Wait()
+	if got := status(cmd.ProcessState); got != 128+int(syscall.SIGPIPE) {
+		t.Errorf("it ends with status %d", got)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("the demo leaves %v, %v", left, err)
+	}
+	w.nothingLeft()
+}
+
 func TestAskEndsAsItShould(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -254,8 +254,9 @@ func TestDashboardInABrowser(t *testing.T) {
 		t.Errorf("the address is %s, scripts see the cookies %q", where, cookies)
 	}
 
+	// It keeps what it has, as a build does: where no kernel layer is, the tree is looked at only twice a second.
 	lives := w.command("run", "--quiet", "--tool", "greedy", "--memory-max", "200M", "--", "sh", "-c",
-		`sleep 3; python3 -c 'a = bytearray(400 << 20)'; sleep 600`)
+		`sleep 3; python3 -c 'import time; a = bytearray(400 << 20); time.sleep(60)'; sleep 600`)
 	if err := lives.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,7 @@ func TestAReportThatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
 		t.Error("it ran nevertheless")
 	}
 	// A device takes it, and is not replaced by a file.
-	if o := s.plimsoll("run", "--report", "/dev/null", "--", "true"); o.code != 0 || o.stderr != "" {
+	if o := s.plimsoll("run", "--report", "/dev/null", "--", "true"); o.code != 0 || o.stderr != weakLayer() {
 		t.Errorf("/dev/null: %d, %q", o.code, o.stderr)
 	}
 	if info, err := os.Stat("/dev/null"); err != nil || info.Mode().IsRegular() {
@@ -365,6 +365,12 @@ func TestRequiredSaysWhatToDo(t *testing.T) {
 		t.Errorf("best effort: status %d", o.code)
 	} else {
 		contains(t, "the warning", o.stderr, "per process", "plimsoll doctor")
+	}
+	// A limit that somebody has asked for and that nobody holds is named too.
+	for flag, value := range map[string]string{"--cpus": "1", "--swap-max": "1G"} {
+		if o := s.plimsoll("run", "--layer", "rlimit", flag, value, "--", "true"); o.code != 0 || !strings.Contains(o.stderr, "nobody holds "+flag+" (") {
+			t.Errorf("%s: status %d, %q", flag, o.code, o.stderr)
+		}
 	}
 	if !chosenLayer().kernel {
 		return

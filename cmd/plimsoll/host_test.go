@@ -24,6 +24,7 @@ import (
 var chosenLayer = sync.OnceValue(func() (c struct {
 	name   string
 	kernel bool
+	memory string // how it holds memory, as doctor says it
 },
 ) {
 	state, err := os.MkdirTemp("", "plimsoll-doctor-")
@@ -40,7 +41,7 @@ var chosenLayer = sync.OnceValue(func() (c struct {
 	}
 	for _, l := range d.Layers {
 		if l.Name == d.Chosen {
-			c.name, c.kernel = string(l.Name), l.Memory == "kernel"
+			c.name, c.kernel, c.memory = string(l.Name), l.Memory == "kernel", string(l.Memory)
 		}
 	}
 	return c
@@ -51,6 +52,18 @@ func needsKernel(t *testing.T) {
 	if !chosenLayer().kernel {
 		t.Skip("no layer of this host lets the kernel hold memory")
 	}
+}
+
+// weakLayer is all that a run without --quiet says of itself here: nothing where the kernel holds memory, else that it does not.
+func weakLayer() string {
+	l := chosenLayer()
+	switch {
+	case l.kernel:
+		return ""
+	case l.memory == "process":
+		return "plimsoll: memory is limited per process here, not held by the kernel (layer " + l.name + "); plimsoll doctor says why\n"
+	}
+	return "plimsoll: memory is only watched here, not held by the kernel (layer " + l.name + "); plimsoll doctor says why\n"
 }
 
 // site is a host of its own for a test: state, configuration and project.

@@ -100,16 +100,21 @@ func (h *hogs) runBuild(ctx context.Context, c *builtin.Call, in appetite) (*bui
 	taken := followChild(stdout, in.MiB, func(mib int) {
 		c.Progress(float64(mib), float64(in.MiB), fmt.Sprintf("%d of %d MiB", mib, in.MiB))
 	})
+	silent := make(chan struct{}) // closed when the child has closed its output, as it does when it is killed
+	go func() {
+		defer close(silent)
+		_, _ = io.Copy(io.Discard, stdout) // a child that goes on talking can end
+	}()
 	if taken == in.MiB && hold > 0 {
 		t := time.NewTimer(hold)
 		select {
 		case <-t.C:
+		case <-silent:
 		case <-ctx.Done():
 		}
 		t.Stop()
 	}
 	_ = stdin.Close()
-	go func() { _, _ = io.Copy(io.Discard, stdout) }() // a child that goes on talking can end
 	late := time.AfterFunc(maxEnding, cancel)
 	err = cmd.Wait()
 	late.Stop()

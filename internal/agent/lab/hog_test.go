@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/plimsoll/plimsoll/internal/agent/lab"
 )
@@ -111,20 +112,44 @@ func TestHogSurvivesItsChildBeingKilled(t *testing.T) {
 		if killed.Swap(true) {
 			return
 		}
-		for _, pid := range children(t) {
-			if command, _ := os.ReadFile("/proc/" + pid + "/cmdline"); bytes.HasSuffix(command, []byte("\x00hog\x00512\x00")) {
-				if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) != "build\n" || !bytes.HasPrefix(command, []byte("build\x00")) {
-					t.Errorf("the child is called %q, %q", name, command)
-				}
-				n, _ := strconv.Atoi(pid)
-				if p, err := os.FindProcess(n); err == nil {
-					_ = p.Kill()
-				}
-			}
-		}
+		killHog(t, "512")
 	})
 	if err == nil || !strings.Contains(err.Error(), "of 512 MiB when it ended: signal: killed") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A child that is killed while it keeps what it has, as where memory is only watched: its end is told at once, not when its time is over.
+func TestHogSurvivesItsChildBeingKilledLate(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the child is found in /proc, on Linux only")
+	}
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := call(ctx, tool(t, lab.Tools(options("hog")), "build"), `{"mib":48,"seconds":300}`, func(done, total float64, _ string) {
+		if done == total {
+			killHog(t, "48")
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), "had taken all 48 MiB and then ended: signal: killed") {
+		t.Errorf("%v", err)
+	}
+}
+
+// killHog kills the child of this process that was to take so many MiB.
+func killHog(t *testing.T, mib string) {
+	t.Helper()
+	for _, pid := range children(t) {
+		if command, _ := os.ReadFile("/proc/" + pid + "/cmdline"); bytes.HasSuffix(command, []byte("\x00hog\x00"+mib+"\x00")) {
+			if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) != "build\n" || !bytes.HasPrefix(command, []byte("build\x00")) {
+				t.Errorf("the child is called %q, %q", name, command)
+			}
+			n, _ := strconv.Atoi(pid)
+			if p, err := os.FindProcess(n); err == nil {
+				_ = p.Kill()
+			}
+		}
 	}
 }
 

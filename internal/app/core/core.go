@@ -11,6 +11,7 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -150,15 +151,19 @@ func MayBeUncoordinated(enforcement config.Enforcement, err error) error {
 const trialsKept = 24 * time.Hour
 
 // trials are files in the runtime directory, one for each limit that was seen to hold.
-type trials struct{ dir string }
+type trials struct {
+	dir  string
+	warn func(text string)
+}
 
-// Trials remembers which limits were tried since the machine has started; nil where there is no place for that.
-func (c *Core) Trials() sandbox.Trials {
+// Trials remembers which limits were tried since the machine has started; nil where there is no place for that. warn is told when that could
+// not be written down.
+func (c *Core) Trials(warn func(text string)) sandbox.Trials {
 	dir, err := c.Dirs.EnsureRuntime()
 	if err != nil { // told by the ledger; each process tries for itself then
 		return nil
 	}
-	return trials{dir}
+	return trials{dir, warn}
 }
 
 func (t trials) file(layer sandbox.Layer, what string) string {
@@ -176,8 +181,12 @@ func (t trials) Seen(layer sandbox.Layer, what string) bool {
 	return err == nil && boot == admission.Boot() && time.Since(at) < trialsKept
 }
 
-// Saw implements [sandbox.Trials].
+// Saw implements [sandbox.Trials]. A pipe or a link in place of the file is replaced. What cannot be, such as a directory, would make every
+// start slower and nobody would know why.
 func (t trials) Saw(layer sandbox.Layer, what string) {
 	text := admission.Boot() + " " + time.Now().UTC().Format(time.RFC3339) + "\n"
-	_ = atomicfile.Write(t.file(layer, what), []byte(text), 0o600, atomicfile.Volatile) // it is tried again
+	err := atomicfile.Write(t.file(layer, what), []byte(text), 0o600, atomicfile.Volatile) // after a power cut it is tried again
+	if err != nil {
+		t.warn(fmt.Sprintf("every start tries again whether layer %s holds its limit (%s), because this cannot be written down: %v", layer, what, err))
+	}
 }

@@ -13,6 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/plimsoll/plimsoll/internal/app/agents"
@@ -71,6 +74,9 @@ const (
 	// memory is the limit of the run. The agent takes a tenth of it; what the build takes does not fit.
 	memory   = 384 * limit.MiB
 	buildMiB = 1024
+	// buildSeconds is the time for which the build would keep what it takes, as a linker does. The kernel ends it before; where only Plimsoll
+	// watches the memory, twice a second, a build that takes and leaves all of it in between would go unnoticed.
+	buildSeconds = 3
 	// windowTokens is the stand-in's window in tokens, which a few pages of a log fill. The tools for Argo CD alone take a good part of
 	// argocdTokens.
 	windowTokens = 10000
@@ -86,6 +92,12 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 	defer stop()
 	ctx, cancel := context.WithTimeout(whole, maxTime)
 	defer cancel()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	if o.Out != nil {
+		o.Out = &watched{o.Out, giveUp}
+	}
+	defer keepFromPipes()()
 	view := &view{w: o.Out, colour: o.Colour, showRun: showRun}
 	played := scripts
 	if o.ArgoCD {
@@ -134,6 +146,28 @@ func Play(ctx context.Context, o Options, showRun func(w io.Writer, colour bool,
 		err = stage.show(whole, func(address string) { o.Stay(report, address) })
 	}
 	return report, err
+}
+
+// keepFromPipes keeps this process from dying of SIGPIPE until release is called: nobody would end and remove then what the demo has started.
+func keepFromPipes() (release func()) {
+	unheard := make(chan os.Signal, 1) // written to by any broken connection; what counts is the error of the output
+	signal.Notify(unheard, syscall.SIGPIPE)
+	return func() { signal.Stop(unheard) }
+}
+
+// watched is the output of the demo. When its reader has gone, as head has after ten lines, the demo gives up as after a signal.
+type watched struct {
+	io.Writer
+	giveUp context.CancelCauseFunc
+}
+
+// Write implements [io.Writer].
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		w.giveUp(&core.Interrupted{Signal: int(syscall.SIGPIPE)})
+	}
+	return n, err
 }
 
 // interruptedOr returns an error that says so if a signal or the time limit has ended ctx; otherwise it returns err.

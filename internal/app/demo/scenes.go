@@ -38,7 +38,8 @@ const rememberedWord = "heronwing"
 // scripts are the scenes of what any agent meets.
 var scripts = []script{
 	{
-		"build", fmt.Sprintf("run the build with %d MiB", buildMiB), "a build that takes all memory", "the kernel ends the agent, or the whole session",
+		"build", fmt.Sprintf("run the build with %d MiB for %d seconds", buildMiB, buildSeconds),
+		"a build that takes all memory", "the kernel ends the agent, or the whole session",
 		func(ctx context.Context, s *stage, out *Scene) (string, error) {
 			if _, err := s.askQuestion(ctx, out); err != nil {
 				return "", err

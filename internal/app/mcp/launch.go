@@ -91,7 +91,7 @@ func (l *launcher) Launch(ctx context.Context) (*mcpclient.Process, error) {
 		Detach:      true,
 		Launcher:    true, // npx and uvx are how most servers are started
 		Subreaper:   true,
-		Trials:      l.app.Trials(),
+		Trials:      l.app.Trials(l.app.Warn),
 	}
 	for _, name := range l.process.Layers {
 		layer, err := sandbox.ParseLayer(name)

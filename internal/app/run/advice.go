@@ -72,7 +72,11 @@ func outOfMemory(r journal.Report, basis runs.Decision) string {
 // moreMemory returns words for how to get a higher limit than the one that was reached: by the flag, or, where that cannot set so high a
 // limit, by what surrounds the run. least is the smallest limit that is suggested.
 func moreMemory(r journal.Report, basis runs.Decision, least limit.Bytes) string {
-	more := max(least, moreThan(limit.Bytes(max(r.LimitBytes, r.RanIntoBytes))))
+	reached := max(r.LimitBytes, r.RanIntoBytes)
+	if held := sandbox.Mechanism(r.Enforcement.Memory); held == sandbox.ByProcess || held == sandbox.ByWatching {
+		reached = max(reached, r.PeakBytes) // it had passed the limit before it was ended
+	}
+	more := max(least, moreThan(limit.Bytes(reached)))
 	if r.LimitBytes <= 0 { // what was reached is somebody else's
 		more = moreThan(limit.Bytes(r.PeakBytes))
 	}

@@ -47,6 +47,9 @@ func TestAdviceNamesTheLimitThatWasReached(t *testing.T) {
 		"each process's": {oom(func(r *journal.Report) {
 			r.LimitBytes, r.RanInto, r.RanIntoBytes, r.PeakExact, r.OOMKills = 1024*mib, "process", 2048*mib, false, 0
 		}), runs.Decision{}, "each process may have 2 GiB here (layer rlimit): --memory-max 3G"},
+		"a watched one, passed by far": {oom(func(r *journal.Report) {
+			r.LimitBytes, r.PeakBytes, r.PeakExact, r.Enforcement.Memory = 384*mib, 700*mib, false, "process"
+		}), runs.Decision{}, "--memory-max 1280M"},
 		"a JVM's quarter": {journal.Report{
 			Outcome: journal.OutcomeFailed, Command: []string{"/usr/bin/java", "X"}, LimitBytes: 4096 * mib, PeakBytes: 1100 * mib,
 			Enforcement: journal.Enforcement{Memory: "kernel"},

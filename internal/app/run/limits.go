@@ -95,6 +95,9 @@ func (x *process) noteLimits(held sandbox.Strength) {
 	if x.decision.Limits.CPUs > 0 && held.CPUs == sandbox.ByNobody && !off {
 		x.report.warn("cpus", "nobody holds --cpus (cpus) here: it takes a control group with the CPU controller; the weight is "+mechanismWords(string(held.CPU)))
 	}
+	if x.decision.Limits.Swap > 0 && held.Swap == sandbox.ByNobody && !off { // without one it is 0, which goes with the limit of memory
+		x.report.warn("swap", "nobody holds --swap-max (swap_max) here: it takes a control group that counts swap")
+	}
 }
 
 // noteUse writes the use of memory, processor and time, and the longest time idle, to the journal, once the run is over, and warns of a run that

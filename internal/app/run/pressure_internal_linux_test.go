@@ -152,6 +152,15 @@ func (s *supervised) actions() (list []string) {
 	return list
 }
 
+// events are all that the journal holds, for a failure.
+func (s *supervised) events() string {
+	var b strings.Builder
+	for rec := range s.report.journal.Since(0) {
+		fmt.Fprintf(&b, "%s %+v\n", rec.Event.Kind(), rec.Event)
+	}
+	return b.String()
+}
+
 func startSupervised(t *testing.T) *supervised {
 	t.Helper()
 	s, err := supervise(t.TempDir())
@@ -168,6 +177,11 @@ func startSupervised(t *testing.T) *supervised {
 	wait.Until(t, "the larger child holds its memory", func() bool {
 		c, ok := s.run.LargestChild()
 		return ok && c.Bytes >= 90*limit.MiB
+	})
+	// The watch goes by the ledger. Where no control group counts for it, the ledger knows what the run's samples said, at most once a second.
+	wait.Until(t, "the ledger knows what the run holds", func() bool {
+		holders, err := s.ledger.Holders(t.Context())
+		return err == nil && len(holders) == 1 && holders[0].Current >= 90*limit.MiB
 	})
 	return s
 }
@@ -227,7 +241,7 @@ func TestUnderPressureAChildAndThenTheRunIsHeld(t *testing.T) {
 	wait.Until(t, "the claim is clean", func() bool { r := claimed(t, s.ledger); return r.Frozen.IsZero() && len(r.Stopped) == 0 && r.ID != "" })
 	wait.Until(t, "all is in the journal", func() bool {
 		return slices.Equal(s.actions(), []string{"stop", "freeze", "thaw", "continue"})
-	})
+	}, s.events)
 	if n := strings.Count(s.words.String(), "plimsoll:"); n != 1 {
 		t.Errorf("one line an episode, got %d:\n%s", n, s.words.String())
 	}
@@ -250,7 +264,7 @@ func TestUnderPressureTheLargestChildIsKilledAndTheAgentLives(t *testing.T) {
 			}
 		}
 		return false
-	})
+	}, s.events)
 }
 
 // superviseFrozen is a supervisor whose run is soon frozen for a minute. It prints the

@@ -262,7 +262,7 @@ func (x *process) sandboxSpec(terminal bool) (sandbox.Spec, error) {
 		Subreaper:   true,
 		Launcher:    len(p.Match.Via) > 0,
 		Agent:       p.agentBehind(),
-		Trials:      x.app.Trials(),
+		Trials:      x.app.Trials(func(text string) { x.report.warn("trials", text) }),
 		OnTime:      x.onTime,
 		OnNear:      x.nearLimit,
 		Journal:     x.report.journal,
