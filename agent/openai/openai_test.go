@@ -177,11 +177,12 @@ func TestStrictHistory(t *testing.T) {
 func TestThoughtsThatMustGoBack(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string][4]any{
-		"kimi":     {"think", " ", " ", " "},
-		"deepseek": {"think", " ", " ", " "},
-		"glm":      {"think", nil, nil, nil},
-		"openai":   {nil, nil, nil, nil},
-		"groq":     {nil, nil, nil, nil},
+		"kimi":               {"think", " ", " ", " "},
+		"deepseek":           {"think", " ", " ", " "},
+		"kimi, thinking off": {"think", nil, nil, nil},
+		"glm":                {"think", nil, nil, nil},
+		"openai":             {nil, nil, nil, nil},
+		"groq":               {nil, nil, nil, nil},
 	} {
 		p := scripted.New(scripted.Options{Script: scripted.Replies(
 			scripted.Reply{Thinking: "think", Calls: []scripted.Call{{Tool: "now"}}},
@@ -189,7 +190,11 @@ func TestThoughtsThatMustGoBack(t *testing.T) {
 			scripted.Reply{Thinking: "so", Text: "done"},
 		)})
 		server := httptest.NewServer(p)
-		m := model(t, openai.Options{BaseURL: server.URL, Provider: provider})
+		var extra map[string]json.RawMessage
+		if name, ok := strings.CutSuffix(provider, ", thinking off"); ok {
+			provider, extra = name, map[string]json.RawMessage{"thinking": json.RawMessage(`{"type":"disabled"}`)}
+		}
+		m := model(t, openai.Options{BaseURL: server.URL, Provider: provider, Extra: extra})
 		r := adapters.Ask("a")
 		r.Tools = adapters.Tools()
 		one, err := m.Generate(t.Context(), r, adapters.Ignore)

@@ -209,14 +209,20 @@ func (m *Model) thoughts() bool {
 }
 
 // needsReasoning reports whether the provider refuses a history without reasoning: DeepSeek that of every message of a turn with calls, its
-// last one too (api-docs.deepseek.com, thinking_mode; hermes-agent#15228), and Kimi that of calls.
-func (m *Model) needsReasoning() bool { return m.o.Provider == "deepseek" || m.o.Provider == "kimi" }
+// last one too (api-docs.deepseek.com, thinking_mode; hermes-agent#15228), and Kimi that of calls. Both think unless they are told not to.
+func (m *Model) needsReasoning() bool {
+	var thinking struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(m.o.Extra["thinking"], &thinking) // what is no object tells nothing
+	return (m.o.Provider == "deepseek" || m.o.Provider == "kimi") && thinking.Type != "disabled"
+}
 
 // noReasoning takes the place of reasoning that is not there: DeepSeek V4 Pro takes "" for a member that was left out (hermes-agent#17341).
 const noReasoning = " "
 
-// keptReasoning returns, by the index of the message, the reasoning that this model left in its messages with calls. Where the provider needs
-// reasoning, all other messages of the model, or of another one, get [noReasoning].
+// keptReasoning returns, by the index of the message, the reasoning that this model left in its messages with calls; where the provider needs
+// reasoning in all messages, [noReasoning] for those of other models and those that have none.
 func (m *Model) keptReasoning(list []agent.Message) map[int]*opaque {
 	kept, needed := map[int]*opaque{}, m.needsReasoning()
 	for i, one := range list {

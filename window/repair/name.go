@@ -44,7 +44,10 @@ func (p *pairing) chooseIDs(o Options) {
 		} else if !ok || !p.rules.Items || p.answeredBefore(&p.calls[old]) < p.answeredBefore(c) {
 			taken[c.id] = k
 		}
-		if name := cmp.Or(c.newID, c.id); badID(p.rules, name, o) {
+		// What only a model that made it may have is not for a name of ours.
+		ours := o
+		ours.AnyID = o.AnyID && c.newID == ""
+		if name := cmp.Or(c.newID, c.id); badID(p.rules, name, ours) {
 			c.newID = shortenID(name, o)
 		}
 		if c.newID != "" {
@@ -125,6 +128,9 @@ func badID(rules *wire.Rules, id string, o Options) bool {
 	}
 	if o.MaxID > 0 && len(id) > o.MaxID && utf8.RuneCountInString(id) > o.MaxID {
 		return true
+	}
+	if o.PlainIDs {
+		return strings.ContainsFunc(id, func(c rune) bool { return c > 0x7f || !isPlain(byte(c)) })
 	}
 	if rules.IDMarks == "" || o.AnyID && !rules.Mixed {
 		return false

@@ -30,6 +30,8 @@ type Options struct {
 	MaxID int
 	// NineIDs is true for a provider whose ids of calls are nine letters and digits, as Mistral's are; then MaxID means nothing.
 	NineIDs bool
+	// PlainIDs is true for a provider whose ids of calls have letters, digits, '_' and '-' alone, in whatever dialect.
+	PlainIDs bool
 	// AnyID is true for a model that is not Claude behind a service that speaks Messages: its ids have other characters too
 	// ("functions.sh:0"), and the model reads them (kimi-code#3429, litellm#32214).
 	AnyID bool

@@ -1,6 +1,9 @@
 package tokens
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Family is a group of models that count alike.
 type Family uint8
@@ -79,11 +82,9 @@ func FamilyOf(upstream, model string) Family {
 		return FamilyDeepSeek // whatever a client calls it: see models.OwnModels
 	}
 	switch {
+	case has("claude") && isOwnMaker(upstream): // likewise
+		return FamilyUnknown
 	case has("claude"):
-		switch upstream {
-		case "kimi", "glm", "minimax": // likewise
-			return FamilyUnknown
-		}
 		return claudeFamily(m)
 	case has("gemini", "gemma"):
 		return FamilyGemini
@@ -104,7 +105,7 @@ func FamilyOf(upstream, model string) Family {
 	case has("gpt-4", "gpt-3.5", "gpt-35"):
 		return FamilyCL100K
 	}
-	if has("kimi", "moonshot", "glm", "minimax") {
+	if ofOwnMaker(m) {
 		return FamilyUnknown
 	}
 	switch strings.ToLower(upstream) {
@@ -114,6 +115,28 @@ func FamilyOf(upstream, model string) Family {
 		return FamilyGemini
 	}
 	return FamilyUnknown
+}
+
+// MayBeClaude reports whether a model may be one of Claude's: its name says so, or says nothing ("my-deployment", a part of an ARN) and the
+// upstream does not answer with models of its own.
+func MayBeClaude(upstream, model string) bool {
+	switch f := FamilyOf(upstream, model); {
+	case f.Claude():
+		return true
+	case f != FamilyUnknown, isOwnMaker(upstream):
+		return false
+	}
+	return !ofOwnMaker(strings.ToLower(model))
+}
+
+// isOwnMaker reports whether an upstream answers with models of its own, whose tokenizers are not known: see models.OwnModels.
+func isOwnMaker(upstream string) bool {
+	return upstream == "kimi" || upstream == "glm" || upstream == "minimax"
+}
+
+// ofOwnMaker reports whether a model's name, in lower case, is one of theirs.
+func ofOwnMaker(model string) bool {
+	return slices.ContainsFunc([]string{"kimi", "moonshot", "glm", "minimax"}, func(word string) bool { return strings.Contains(model, word) })
 }
 
 // openAIReasoning reports whether a name is o1, o3-mini, o4-mini-2025-04-16 or the like.

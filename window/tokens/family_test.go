@@ -58,6 +58,30 @@ func TestFamilyOf(t *testing.T) {
 	}
 }
 
+func TestMayBeClaude(t *testing.T) {
+	for _, c := range []struct {
+		upstream, model string
+		want            bool
+	}{
+		{"anthropic", "claude-opus-4-8", true},
+		{"anthropic", "opus", true},
+		{"bedrock", "ab12", true}, // an inference profile of one's own
+		{"azure", "my-opus", true},
+		{"openai", "smart", true},
+		{"openrouter", "anthropic/claude-opus-4.8", true},
+		{"anthropic", "kimi-k2.5", false},
+		{"anthropic", "deepseek-v4-pro", false},
+		{"openai", "GLM-5", false},
+		{"kimi", "claude-opus-4-8", false},
+		{"deepseek", "claude-opus-4-8", false},
+		{"minimax", "opus", false},
+	} {
+		if got := MayBeClaude(c.upstream, c.model); got != c.want {
+			t.Errorf("%s %s: %v", c.upstream, c.model, got)
+		}
+	}
+}
+
 // An unknown tokenizer may be any of the known ones.
 func TestUnknownIsAsWideAsAll(t *testing.T) {
 	wide := factors[FamilyUnknown]

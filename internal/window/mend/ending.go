@@ -111,8 +111,12 @@ const received = "[The results are here.]"
 
 // addAnswers adds a message of the model where the user speaks right behind results that are messages of their own.
 func (m *mending) addAnswers() {
-	for i := max(m.from, 1); i < len(m.r.Messages); i++ {
-		if m.r.Messages[i].Role == wire.RoleUser && m.r.Messages[i-1].Role == wire.RoleTool {
+	for i := 1; i < len(m.r.Messages); i++ {
+		switch {
+		case m.r.Messages[i].Role != wire.RoleUser || m.r.Messages[i-1].Role != wire.RoleTool:
+		case i < m.from:
+			m.addAction(Cut, i, "", 0)
+		default:
 			m.draft().InsertMessages(i, wire.TextMessage(m.r.Dialect, wire.RoleAssistant, received))
 			m.addAction(Answered, i, "", 0)
 		}
@@ -125,11 +129,15 @@ func (m *mending) addReasoning() {
 	if add == nil || m.rules.claude {
 		return
 	}
-	d := m.r.Draft()
-	for i := m.from; i < len(m.r.Messages); i++ {
-		if m.r.Messages[i].Role == wire.RoleAssistant && add(d, i) {
+	d, tried := m.r.Draft(), m.r.Draft()
+	for i := range m.r.Messages {
+		switch {
+		case m.r.Messages[i].Role != wire.RoleAssistant:
+		case i >= m.from && add(d, i):
 			m.d = d
 			m.addAction(Reasoned, i, "", 0)
+		case i < m.from && add(tried, i):
+			m.addAction(Cut, i, "", 0)
 		}
 	}
 }

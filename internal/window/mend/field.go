@@ -63,6 +63,7 @@ func (o *Options) addField(name string) bool {
 		return false
 	}
 	o.NoFields = append(slices.Clip(o.NoFields), name)
+	o.NeedReasoning = o.NeedReasoning && !isReasoning(name) // the newest refusal counts
 	return true
 }
 

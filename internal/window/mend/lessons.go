@@ -187,8 +187,17 @@ func repeatedIDs(o *Options, refusal string) bool {
 // objects learns that arguments of calls have to be JSON objects.
 func objects(o *Options, _ string) bool { return !set(&o.Objects) }
 
-// needReasoning learns that the model's messages need reasoning.
-func needReasoning(o *Options, _ string) bool { return !set(&o.NeedReasoning) }
+// needReasoning learns that the model's messages need reasoning, also where another service behind the same address has refused the member.
+func needReasoning(o *Options, _ string) bool {
+	if set(&o.NeedReasoning) {
+		return false
+	}
+	o.NoFields = slices.DeleteFunc(slices.Clone(o.NoFields), isReasoning)
+	return true
+}
+
+// isReasoning reports whether a name in [Options.NoFields] is that of the member which needReasoning asks for.
+func isReasoning(field string) bool { return strings.HasSuffix(field, ".reasoning_content") }
 
 // set sets a flag to true and returns its former value.
 func set(flag *bool) (was bool) {

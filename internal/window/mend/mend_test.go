@@ -279,8 +279,14 @@ func TestReasoningWithoutSignature(t *testing.T) {
 		})
 	}
 	body := chat("kimi-k3", hello, call(""), result, call(""), result)
-	if next, _ := fix(t, wire.Chat, body, mend.Options{NeedReasoning: true, From: 3}); strings.Count(string(next.Body), blank) != 1 {
-		t.Errorf("a message that was sent before has changed: %s", next.Body)
+	next, actions := fix(t, wire.Chat, body, mend.Options{NeedReasoning: true, From: 3})
+	if at, cut := mend.First(actions); strings.Count(string(next.Body), blank) != 1 || !cut || at != 1 {
+		t.Errorf("a message that was sent before has changed, or nobody is told that it has to: %v, %s", actions, next.Body)
+	}
+	body = chat("devstral-small", hello, call(""), result, then, call(""), result, then)
+	next, actions = fix(t, wire.Chat, body, mend.Options{NeedAnswers: true, From: 4})
+	if at, cut := mend.First(actions); len(next.Messages) != 8 || !cut || at != 3 {
+		t.Errorf("likewise between results and the user's words: %v, %s", actions, next.Body)
 	}
 }
 

@@ -277,6 +277,12 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"calls without the reasoning that led to them": {
 			body: chat("deepseek-v4-pro", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`), d: wire.Chat, kind: mend.Reasoned,
 		},
+		"the same, for its template where it is served locally": {
+			body: chat("devstral-small", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`, then), d: wire.Chat, kind: mend.Answered,
+		},
+		"an id with other characters, behind a gateway to Claude": {
+			body: chat("m", hello, strings.Replace(call, "c1", "sh:0", 1), `{"role":"tool","tool_call_id":"sh:0","content":"x"}`), d: wire.Chat,
+		},
 		"words of the user right behind results, for Mistral": {
 			body: chat("mistral-large", hello, call, `{"role":"tool","tool_call_id":"c1","content":"x"}`, then), d: wire.Chat, kind: mend.Answered,
 		},
@@ -294,8 +300,9 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"more images than the model takes": {
 			body: chat("muse-spark", one(repeated(52, "%s", photo))), d: wire.Chat, kind: described(12), // of 50 four in five stay
 		},
-		"the same, at Copilot":                {body: chat("gpt-5.1", one(repeated(11, "%s", photo))), d: wire.Chat, kind: described(3)},
-		"images by their address, at Copilot": {body: chat("gemini-3-pro", one(repeated(21, "%s", photo))), d: wire.Chat, kind: described(5)},
+		"the same, at Copilot":                 {body: chat("gpt-5.1", one(repeated(11, "%s", photo))), d: wire.Chat, kind: described(3)},
+		"more images than vLLM is set to take": {body: chat("qwen3-vl", one(repeated(6, "%s", photo))), d: wire.Chat, kind: described(2)},
+		"images by their address, at Copilot":  {body: chat("gemini-3-pro", one(repeated(21, "%s", photo))), d: wire.Chat, kind: described(5)},
 		"a message of the system among the others": {
 			body: chat("qwen3.5-27b", hello, said, `{"role":"system","content":"x"}`, then), d: wire.Chat, kind: mend.Recast,
 		},
@@ -310,6 +317,7 @@ func lessonRows(t testing.TB) (rows []lessonRow) {
 		"the same at Mistral, which names the place beside its words": {
 			body: chat("mistral-medium-3-5", hello, `{"role":"assistant","content":"b","reasoning_content":"deep"}`, then), d: wire.Chat, kind: mend.Unfielded,
 		},
+		"the same, for templates of vLLM":                     {body: found("qwen3-coder"), d: wire.Messages, kind: mend.Described},
 		"a result that refers to a tool, for Kimi":            {body: found("kimi-k3"), d: wire.Messages, kind: mend.Described},
 		"the same at Ark":                                     {body: found("doubao-seed"), d: wire.Messages, kind: mend.Described},
 		"the same at DeepSeek":                                {body: found("deepseek-v4-pro"), d: wire.Messages, kind: mend.Described},

@@ -14,8 +14,8 @@ type rules struct {
 	claude  bool // a Claude, in whatever dialect: gateways hand the blocks on
 	openai  bool // a model of OpenAI's
 
-	// signed means that reasoning has a signature, and must stand in certain places. Others than Claude behind the same dialect (DeepSeek, Kimi,
-	// GLM, MiniMax) may have none, and refuse calls from which it was taken.
+	// signed means that reasoning has a signature, and must stand in certain places. Models behind the same dialect that are known to be no
+	// Claude (DeepSeek, Kimi, GLM, MiniMax) may have none, and refuse calls from which it was taken.
 	signed       bool
 	noTrailing   bool // no white space at the end of the model's last words
 	noBlank      bool // no text that is all white space
@@ -68,7 +68,7 @@ func rulesOf(of wire.Dialect, o Options) rules {
 		dialect: d, claude: claude,
 		openai:     d.OpenAI && (family == tokens.FamilyO200K || family == tokens.FamilyCL100K) && !strings.Contains(o.Model, "gpt-oss"),
 		prefill:    !o.NoPrefill && acceptsPrefill(d, family, o.Model),
-		signed:     d.SignedThinking && claude,
+		signed:     d.SignedThinking && !o.NeedReasoning && (claude || !d.Mixed && tokens.MayBeClaude(models.Provider(o.Provider), o.Model)),
 		noTrailing: d.NoTrailing && !d.Mixed || claude,
 		noBlank:    d.NoBlankText || o.NoBlank,
 		marks:      d.Marks,

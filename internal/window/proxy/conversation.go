@@ -13,8 +13,8 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/loops"
 	"github.com/plimsoll/plimsoll/internal/window/topic"
 	"github.com/plimsoll/plimsoll/journal"
-	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/models"
+	"github.com/plimsoll/plimsoll/window/repair"
 	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
@@ -72,7 +72,10 @@ type conversation struct {
 // body as what is sent.
 func newConversation(m *modelRequest) *conversation {
 	o := &m.p.o
-	provider := models.Provider(m.upstream) // by its address; by its protocol where that is not known
+	provider := string(m.rt.up.Provider)
+	if at := models.Provider(m.upstream); models.OwnModels(at) { // whatever protocol it speaks
+		provider = at
+	}
 	return &conversation{modelRequest: m, content: m.body.bytes, Pass: fit.Pass{Model: fit.Model{
 		Provider: provider, Upstream: m.upstream, Name: m.model, Betas: m.betas, Family: tokens.FamilyOf(provider, m.model),
 		Counter: o.Counter, Usage: o.Usage, Windows: o.Resolver, Breaker: o.Breaker,

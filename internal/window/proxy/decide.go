@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll/plimsoll/internal/window/reasoning"
 	"github.com/plimsoll/plimsoll/journal"
 	"github.com/plimsoll/plimsoll/window/repair"
+	"github.com/plimsoll/plimsoll/window/tokens"
 	"github.com/plimsoll/plimsoll/window/wire"
 )
 
@@ -171,7 +172,9 @@ func (t *conversation) mendOptions() mend.Options {
 
 // repairOptions returns what the ids of calls are held to, by the model and by what refusals have taught.
 func (t *conversation) repairOptions(o mend.Options) repair.Options {
-	return repair.Options{MaxID: o.MaxID, NineIDs: o.NineIDs, UniqueIDs: o.UniqueIDs, AnyID: !t.Family.Claude() && !o.PlainIDs}
+	return repair.Options{
+		MaxID: o.MaxID, NineIDs: o.NineIDs, PlainIDs: o.PlainIDs, UniqueIDs: o.UniqueIDs, AnyID: !tokens.MayBeClaude(t.Provider, t.model),
+	}
 }
 
 // lessonKey returns the key of the rules learned from refusals: conversation and model, because models differ.

@@ -192,6 +192,18 @@ func TestOtherModelsInMessagesAreLeftAlone(t *testing.T) {
 	}
 }
 
+// Ids that only their own model may have are no model for those that are given in their place.
+func TestRepeatedIDsOfOtherModelsInMessages(t *testing.T) {
+	t.Parallel()
+	turn := `{"role":"assistant","content":[{"type":"tool_use","id":"write:0","name":"write","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"write:0","content":"x"}]}`
+	url, bodies := refusing(t, messagesAnswer, func(string) (int, string, string) { return 0, "", "" })
+	_, root, _ := start(t, url, Options{Store: memoryStore(t)})
+	res, text := post(t, root+"/anthropic/v1/messages", `{"model":"kimi-k3","max_tokens":1000,"messages":[{"role":"user","content":"a"},`+turn+`,{"role":"assistant","content":"d"},{"role":"user","content":"e"},`+turn+`]}`)
+	if last := (*bodies)[len(*bodies)-1]; res.StatusCode != http.StatusOK || strings.Count(last, `"write:0"`) != 2 || strings.Count(last, `"write_0_2`) != 2 {
+		t.Errorf("%s %s: %s", res.Status, text, last)
+	}
+}
+
 // What has nothing to do with the contents changes nothing that the model has seen: once the money is there, the thoughts are sent as before.
 func TestRefusalForMoneyChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -360,6 +372,10 @@ func TestRefusedContentsAreMended(t *testing.T) {
 		"reasoning that DeepSeek wants back, in Messages": {
 			"/anthropic/v1/messages", `{"model":"deepseek-v4-pro","max_tokens":1000,"messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, messagesAnswer,
 			[]answer{{`![{"type":"thinking","thinking":" ","signature":""},{"type":"tool_use"`, 400, plain, openai("The `content[].thinking` in the thinking mode must be passed back to the API.")}},
+		},
+		"an id of Kimi's, behind a gateway to Claude": {
+			"/openai/v1/chat/completions", `{"model":"smart","messages":[`, `{"role":"user","content":"a"},{"role":"assistant","content":"","tool_calls":[{"id":"sh:0","type":"function","function":{"name":"sh","arguments":"{}"}}]},{"role":"tool","tool_call_id":"sh:0","content":"x"}`, `,{"role":"assistant","content":"d"},{"role":"user","content":"e"}`, chatAnswer,
+			[]answer{{`"sh:0"`, 400, plain, anthropic("messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")}},
 		},
 		"a message of the system among the others": {
 			"/openai/v1/chat/completions", `{"model":"qwen3.5-27b","messages":[`, `{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"system","content":"t"},{"role":"user","content":"c"}`, `,{"role":"assistant","content":"d"},{"role":"system","content":"t"},{"role":"user","content":"e"}`, chatAnswer,
