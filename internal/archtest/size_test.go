@@ -33,7 +33,7 @@ var roomLines = map[string]int{
 	"process":          25670, // with the use of a run, what refusals name, the rests of the watches over disks and trees, and turns at the weight of a session
 	"tools":            31_000,
 	"watch":            11040, // with what a fleet is measured by, what is spent, the state of a run, idle ones and who is forgotten, plans, waits for a provider, verdicts, events as sentences, whose turn it is, and the host's memory by run
-	"window":           42480, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, what each answer has cost, the reasoning that models want back, and roles that they refuse
+	"window":           42500, // with what replicas share of conversations, the queue for what providers let through, loops of any agent, prices, what each answer has cost, the reasoning that models want back, and roles that they refuse
 }
 
 // slack is how far below its bound a room may be, in lines, before the bound has to follow.
