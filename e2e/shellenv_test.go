@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/plimsoll/plimsoll/internal/testing/testfile"
@@ -222,7 +223,9 @@ func TestTerminalShellHookWithAnOddPath(t *testing.T) {
 		w, _ := hooked(t, s)
 		program := filepath.Join(w.home, `it's "$HOME" \ here`, "plimsoll")
 		text := testfile.Read(t, plimsoll)
+		syscall.ForkLock.RLock() // what another test starts while this is written would keep it from being run: "text file busy"
 		write(t, string(text), program)
+		syscall.ForkLock.RUnlock()
 		if err := os.Chmod(program, 0o700); err != nil {
 			t.Fatal(err)
 		}
