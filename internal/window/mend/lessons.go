@@ -87,7 +87,7 @@ var learned = []lesson{
 	// Models that think want the reasoning of each call back (docs of DeepSeek and Kimi). Clients that do not know the member drop it.
 	{"reasoning_content is missing", needReasoning},             // Kimi: "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"
 	{"must include reasoning_content", needReasoning},           // hermes-agent#16388
-	{"missing reasoning_content", needReasoning},                //
+	{"missing reasoning_content", needReasoning},                // the same, the words the other way round
 	{"in the thinking mode must be passed back", needReasoning}, // DeepSeek: "The `reasoning_content` in …", in Messages "The `content[].thinking` in …" (qwen-code#3786)
 
 	{"unexpected role 'user' after role 'tool'", needAnswers},           // Mistral (hermes-agent#20154, zed#37021)
